@@ -1,0 +1,1 @@
+"""Measures how right SentrySearch's hits are: runs, pool, verdicts, metrics, table."""
