@@ -45,14 +45,16 @@ class ModelEntry:
     module: str
 
     def missing(self) -> EmbedderUnavailable | None:
-        """Why it cannot run here, with the command that changes it; None when nothing is known to be missing."""
+        """Why it cannot run here, with the command that changes it; None when nothing seems missing."""
         absent = [package for package in self.packages if not _installed(package)]
         if absent:
             return EmbedderUnavailable(
                 f"needs {', '.join(absent)}, not installed", hint=f"pip install 'accuracy-tui[{self.extra}]'"
             )
         if self.keys and not any(os.environ.get(key) for key in self.keys):
-            return EmbedderUnavailable(f"no key: {' or '.join(self.keys)} is not set", hint=f"export {self.keys[0]}=…")
+            return EmbedderUnavailable(
+                f"no key: {' or '.join(self.keys)} is not set", hint=f"export {self.keys[0]}=…"
+            )
         return None
 
 
@@ -111,7 +113,9 @@ def find(name: str) -> ModelEntry:
         raise BadInput(f"{name!r}: only models of the local backend take {QUANTISED_SUFFIX}")
     if plain in entries or looks_like_checkpoint:
         template = entries.get(plain) or next(e for e in entries.values() if e.backend == LOCAL_BACKEND)
-        summary = template.summary if plain in entries else "a checkpoint of the Qwen3-VL-Embedding architecture"
+        summary = (
+            template.summary if plain in entries else "a checkpoint of the Qwen3-VL-Embedding architecture"
+        )
         quantised = name != plain
         return ModelEntry(
             name=name,

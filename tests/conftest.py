@@ -1,0 +1,26 @@
+"""Tests never see the machine's own settings, keys or data, and never reach a hub."""
+
+import os
+
+import pytest
+
+KEYS = ("GEMINI_API_KEY", "GOOGLE_API_KEY", "DASHSCOPE_API_KEY", "DASHSCOPE_HTTP_BASE_URL", "HF_TOKEN")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def shared_cache(tmp_path_factory):
+    """One cache for the whole run, also across xdist workers: converted weights are made once."""
+    root = tmp_path_factory.getbasetemp()
+    cache = (root.parent if "PYTEST_XDIST_WORKER" in os.environ else root) / "sentrysearch-cache"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SENTRYSEARCH_CACHE", str(cache))
+        patch.setenv("HF_HUB_OFFLINE", "1")
+        yield cache
+
+
+@pytest.fixture(autouse=True)
+def own_settings(tmp_path_factory, monkeypatch):
+    """A data folder of its own for each test, and no keys."""
+    monkeypatch.setenv("SENTRYSEARCH_DATA", str(tmp_path_factory.mktemp("data")))
+    for key in KEYS:
+        monkeypatch.delenv(key, raising=False)
