@@ -2,3 +2,5 @@
 
 Knows nothing of judging or of terminals. Importing it imports neither torch nor any embedder.
 """
+
+__version__ = "0.1.0"

@@ -93,6 +93,11 @@ class Collection:
         return cls._open_to_write((root or collections_folder()) / identity.folder_name(), identity)
 
     @classmethod
+    def exists(cls, identity: CollectionIdentity, *, root: Path | None = None) -> bool:
+        """Whether a collection of this identity is kept."""
+        return ((root or collections_folder()) / identity.folder_name() / "collection.json").exists()
+
+    @classmethod
     @contextlib.contextmanager
     def throwaway(cls, identity: CollectionIdentity, *, root: Path | None = None) -> Iterator[Collection]:
         """A collection that is deleted when the block ends, however it ends, unless it was kept."""
@@ -200,6 +205,12 @@ class Collection:
         self._windows.extend(windows)
         self._known.update(windows)
 
+    @property
+    def written(self) -> float:
+        """When windows were last added, in seconds since the epoch; 0 for never."""
+        path = self.folder / "windows.jsonl"
+        return path.stat().st_mtime if path.exists() else 0.0
+
     def add_footage(self, footage: Footage) -> None:
         """Notes where a footage is; windows of an earlier file of the same name are dropped."""
         known = self.footage.get(footage.name)
@@ -228,8 +239,10 @@ class Collection:
         self.append(windows, vectors)
 
     def keep(self, *, root: Path | None = None) -> bool:
-        """Makes a throwaway collection the kept one of its identity; False where there is one already."""
+        """Makes this the kept collection of its identity; False where another one is that already."""
         target = (root or self.folder.parent) / self.identity.folder_name()
+        if self.folder == target:
+            return True
         try:
             self.folder.rename(target)
         except OSError:
@@ -277,6 +290,16 @@ class Collection:
         temporary = self.folder / "collection.json.new"
         temporary.write_text(json.dumps(description, indent=1), encoding="utf-8")
         temporary.replace(self.folder / "collection.json")
+
+
+def kept_collections(root: Path | None = None) -> list[Collection]:
+    """Every kept collection, open for reading; one that is damaged is left out."""
+    found = []
+    for folder in sorted((root or collections_folder()).glob("*/")):
+        if not folder.name.startswith(THROWAWAY_PREFIX):
+            with contextlib.suppress(StoreError):
+                found.append(Collection.read(folder))
+    return found
 
 
 def sweep(root: Path | None = None) -> int:

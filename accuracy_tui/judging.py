@@ -1,0 +1,137 @@
+"""Judging on a plain terminal: the pool's unseen items one by one, a key each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from accuracy_tui.pool import PoolItem
+from sentrysearch.errors import SentrySearchError
+from sentrysearch.text import printable
+from sentrysearch.types import Footage, Window
+
+KEYS = "y shows it · n doesn't · s skip · u undo · p play again · q quit"
+
+
+class Verdicts(Protocol):
+    """What judging needs of the judgments."""
+
+    def put(self, query: str, window: Window, value: bool) -> None: ...
+    def undo(self) -> tuple[str, Window, bool | None] | None: ...
+
+
+class Clips(Protocol):
+    """What shows a window, where anything can."""
+
+    def show(self, footage: Footage, window: Window) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of a round of judging."""
+
+    judged: int
+    left: int
+
+
+def judge(
+    items: Sequence[PoolItem],
+    verdicts: Verdicts,
+    footages: Mapping[str, Footage],
+    *,
+    read_key: Callable[[], str],
+    say: Callable[[str], None],
+    clips: Clips | None,
+    command: Callable[[Footage, Window], str],
+) -> Outcome:
+    """Asks for a verdict on each item until all are seen or the user quits.
+
+    A verdict is acknowledged ("✓") only once it is safe on disk. End of input counts as quit.
+
+    Args:
+        items: what to judge, in the order to ask.
+        verdicts: where verdicts go.
+        footages: by name, for the clip's path.
+        read_key: the next key, lower case, "" at the end of input.
+        say: prints a line.
+        clips: plays the window; None where nothing can.
+        command: a shell command that plays the window by hand.
+    """
+    position = 0
+    given: list[int] = []  # positions of the verdicts of this round, for undo to go back to
+    while position < len(items):
+        item = items[position]
+        footage = footages.get(item.window.footage)
+        _ask(position, len(items), item, footage, clips, command, say)
+        key = _key(read_key, say)
+        if key == "q":
+            break
+        if key == "s":
+            position += 1
+        elif key in "yn":
+            verdicts.put(item.query, item.window, key == "y")
+            say(f"  ✓ {'yes' if key == 'y' else 'no'}")
+            given.append(position)
+            position += 1
+        elif key == "u":
+            undone = verdicts.undo()
+            if undone is None:
+                say("  nothing to undo")
+                continue
+            query, window, previous = undone
+            now = "unjudged" if previous is None else "yes" if previous else "no"
+            say(f"  undone: {printable(query)} · {describe(window)} is {now} again")
+            if given and items[given[-1]] == PoolItem(query, window):
+                position = given.pop()
+    return Outcome(judged=len(given), left=len(items) - len(given))
+
+
+def _key(read_key: Callable[[], str], say: Callable[[str], None]) -> str:
+    while True:
+        key = read_key()
+        if key in ("", "\x03", "\x04"):
+            return "q"
+        if key in ("y", "n", "s", "u", "p", "q"):
+            return key
+        say(f"  {KEYS}")
+
+
+def _ask(
+    position: int,
+    total: int,
+    item: PoolItem,
+    footage: Footage | None,
+    clips: Clips | None,
+    command: Callable[[Footage, Window], str],
+    say: Callable[[str], None],
+) -> None:
+    say("")
+    say(f"{position + 1}/{total}  Does this show “{printable(item.query)}”?")
+    if footage is None:
+        say(f"  {describe(item.window)} (footage not found)")
+    else:
+        say(f"  {printable(footage.path)}  {clock(item.window.start)}–{clock(item.window.end)}")
+        if clips is None:
+            say(f"  {printable(command(footage, item.window))}")
+        else:
+            try:
+                clips.show(footage, item.window)
+            except SentrySearchError as error:
+                say(f"  not played: {error}")
+                say(f"  {printable(command(footage, item.window))}")
+    say(f"  {KEYS}")
+
+
+def describe(window: Window) -> str:
+    """A window on one line: footage, then its times as a player shows them."""
+    return f"{printable(window.footage)} {clock(window.start)}–{clock(window.end)}"
+
+
+def clock(seconds: float) -> str:
+    """Seconds as a player shows them, to the tenth: ``1:02.5``, ``1:00:00.0``."""
+    tenths = round(seconds * 10)
+    minutes, tenths = divmod(tenths, 600)
+    hours, minutes = divmod(minutes, 60)
+    short = f"{minutes}:{tenths / 10:04.1f}"
+    return f"{hours}:{minutes:02}:{tenths / 10:04.1f}" if hours else short

@@ -1,0 +1,152 @@
+"""Runs every requested model over the footage and saves each one's run, as a generator of events.
+
+No threads and no printing: the command line iterates it, and the console's worker thread will.
+"""
+
+from __future__ import annotations
+
+import datetime
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from accuracy_tui.benchmark import Query
+from accuracy_tui.runs import Run, RunFootage, RunQuery, save_run
+from sentrysearch import embedders
+from sentrysearch.errors import Cancelled, EmbedderFailed, SentrySearchError
+from sentrysearch.passes import Finished, PassEvent, Searched, embedder_pass
+from sentrysearch.store import Collection, CollectionIdentity
+from sentrysearch.types import Embedder, Footage, Window, WindowGrid
+from sentrysearch.windows import cut
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What to run: every model over the same windows and queries."""
+
+    models: tuple[str, ...]
+    footages: tuple[Footage, ...]
+    window: WindowGrid
+    queries: tuple[Query, ...]
+    k: int
+    runs: Path
+    """The folder that run files are written to."""
+    keep_index: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ModelProgress:
+    """One event of one model's pass."""
+
+    model: str
+    event: PassEvent
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFinished:
+    """A model's run is saved."""
+
+    model: str
+    run: Run
+    path: Path
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFailed:
+    """A model could not run or failed; the others go on."""
+
+    model: str
+    reason: str
+
+
+RunnerEvent = ModelProgress | ModelFinished | ModelFailed
+
+
+def run_models(job: Job, *, cancel: threading.Event) -> Iterator[RunnerEvent]:
+    """Runs the job's models one after another.
+
+    Raises:
+        BadInput: a model name that doesn't exist, before any model is loaded.
+        Cancelled: ``cancel`` was set; runs already saved stay.
+    """
+    for model in job.models:
+        embedders.find(model)
+    windows = [window for footage in job.footages for window in cut(footage, job.window)]
+    for model in job.models:
+        try:
+            yield from _run_model(job, model, windows, cancel)
+        except Cancelled:
+            raise
+        except SentrySearchError as error:
+            yield ModelFailed(model, str(error))
+        except MemoryError:
+            yield ModelFailed(model, "out of memory")
+
+
+def _run_model(
+    job: Job, model: str, windows: Sequence[Window], cancel: threading.Event
+) -> Iterator[RunnerEvent]:
+    with closing(embedders.create(model)) as embedder:
+        identity = CollectionIdentity(
+            model=embedder.name,
+            revision=embedder.revision,
+            dimension=embedder.dimension,
+            window=job.window,
+            footage=tuple((footage.name, footage.fingerprint) for footage in job.footages),
+        )
+        hosted = bool(embedders.find(model).keys)
+        with _collection(identity, keep=job.keep_index, hosted=hosted) as collection:
+            try:
+                yield from _pass(job, embedder, windows, collection, cancel)
+            except EmbedderFailed as error:
+                # What a hosted model has embedded was paid for: the next run goes on from there.
+                if not (hosted and len(collection) and collection.keep()):
+                    raise
+                raise EmbedderFailed(
+                    f"{error}; {len(collection)} of {len(windows)} windows are embedded and kept",
+                    hint="run again to go on from there",
+                ) from error
+
+
+def _collection(
+    identity: CollectionIdentity, *, keep: bool, hosted: bool
+) -> AbstractContextManager[Collection]:
+    if keep or (hosted and Collection.exists(identity)):
+        return Collection.open(identity)
+    return Collection.throwaway(identity)
+
+
+def _pass(
+    job: Job,
+    embedder: Embedder,
+    windows: Sequence[Window],
+    collection: Collection,
+    cancel: threading.Event,
+) -> Iterator[RunnerEvent]:
+    searched: dict[str, RunQuery] = {}
+    groups = {query.text: query.group for query in job.queries}
+    timings: dict[str, float] = {}
+    events = embedder_pass(embedder, job.footages, windows, list(groups), collection, k=job.k, cancel=cancel)
+    with closing(events):
+        for event in events:
+            if isinstance(event, Searched):
+                searched[event.query] = RunQuery(
+                    event.query, groups[event.query], tuple(event.hits), event.error
+                )
+            elif isinstance(event, Finished):
+                timings = event.timings.as_dict()
+            yield ModelProgress(embedder.name, event)
+    run = Run(
+        model=embedder.name,
+        revision=embedder.revision,
+        options={"dimension": embedder.dimension},
+        footage=tuple(RunFootage(item.name, item.fingerprint, item.duration) for item in job.footages),
+        window=job.window,
+        k=job.k,
+        created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        timings=timings,
+        queries=tuple(searched.values()),
+    )
+    yield ModelFinished(embedder.name, run, save_run(run, job.runs))
