@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
 Answer = TypeVar("Answer")
 
-_LONGEST_MESSAGE = 200
-"""Characters of a service's own message that are shown."""
+_LONGEST_MESSAGE = 300
+"""Characters of a message, much of which may be the service's own words, that are shown."""
 
 
 class Clock:
@@ -113,8 +113,6 @@ def refused(
     except ValueError:
         phrase = "error"
     words = " ".join(str(message or "").split())
-    if len(words) > _LONGEST_MESSAGE:
-        words = words[: _LONGEST_MESSAGE - 1] + "…"
     header = next((value for name, value in headers.items() if name.lower() == "retry-after"), None)
     waits = [seconds for seconds in (wait, retry_after(header, wall)) if seconds is not None]
     return RequestFailed(
@@ -263,7 +261,10 @@ class Service:
         reason = failure.reason if tries == 1 else f"failed {tries} times, the last time: {failure.reason}"
         if failure.passing and failure.wait:
             reason += f" (asks to wait {failure.wait:.0f} s)"
+        # The key goes before the text is cut, so that no half of it stays.
         text = f"{self.title}: {reason}".replace(self._key, "[key]")
+        if len(text) > _LONGEST_MESSAGE:
+            text = text[: _LONGEST_MESSAGE - 1] + "…"
         return EmbedderFailed(text, where=label, hint=failure.hint)
 
 
