@@ -1,0 +1,185 @@
+"""The grid: for every model and query the outcomes of its ranks, from runs and verdicts.
+
+Console and table read this one structure. A verdict that changes touches the cells of its query only:
+``refresh`` looks them up again and says which ones differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+
+from accuracy_tui.benchmark import Query
+from accuracy_tui.metrics import NO_HIT, UNJUDGED, Bounds, Metric, Outcomes, bounds
+from accuracy_tui.runs import Run, RunQuery
+from accuracy_tui.verdicts import Verdict
+from sentrysearch.types import Hit, Window
+
+GLYPHS = "–·○●◌◐"
+"""By outcome: no hit, unjudged, false, true, implied false, implied true."""
+FAILED_GLYPH = "!"
+
+Look = Callable[[str, Window], Verdict]
+"""What is known of a window for a query: ``Judgments.look``."""
+
+
+class State(Enum):
+    """What became of one query with one model."""
+
+    RAN = "ran"
+    FAILED = "failed"
+    MISSING = "did not run"
+    """The model has a run, made before this query was added."""
+    NO_RUN = "no run"
+    """The model has no run at all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One model and query."""
+
+    model: str
+    query: Query
+    state: State
+    hits: tuple[Hit, ...]
+    error: str | None
+    """Why the query failed."""
+    outcomes: Outcomes
+    """One a rank, ``Grid.depth`` long; no hits wherever the state isn't RAN."""
+    k: int
+
+    @property
+    def glyphs(self) -> str:
+        """One character for each of the first k ranks; ``!`` for a failure, nothing if it did not run."""
+        if self.state is State.FAILED:
+            return FAILED_GLYPH
+        if self.state is not State.RAN:
+            return ""
+        return "".join(GLYPHS[outcome] for outcome in self.outcomes[: self.k].tolist())
+
+    def bounds(self, metric: Metric) -> Bounds | None:
+        """A metric's bounds for this query alone; None where the model has no run."""
+        return None if self.state is State.NO_RUN else bounds(metric, self.outcomes)
+
+
+class Grid:
+    """Outcomes of every rank of every model and query.
+
+    Args:
+        runs: at most one a model.
+        queries: the benchmark's, distinct texts; a run's other queries are left out.
+        look: looks a verdict up.
+        k: how many ranks P@k and the glyphs go down to.
+        models: the rows' order; models that only have a run follow.
+    """
+
+    def __init__(
+        self, runs: Sequence[Run], queries: Sequence[Query], look: Look, *, k: int, models: Sequence[str] = ()
+    ) -> None:
+        self.runs = {run.model: run for run in runs}
+        self.models = tuple(dict.fromkeys((*models, *self.runs)))
+        self.queries = tuple(queries)
+        self.k = k
+        self._look = look
+        self._rows = {model: row for row, model in enumerate(self.models)}
+        self._columns = {query.text: column for column, query in enumerate(self.queries)}
+        self._searched: list[dict[str, RunQuery]] = [
+            {
+                searched.query: searched
+                for searched in self.runs[model].queries
+                if searched.query in self._columns
+            }
+            if model in self.runs
+            else {}
+            for model in self.models
+        ]
+        lengths = (len(found.hits) for searched in self._searched for found in searched.values())
+        self.depth = max(k, max(lengths, default=0))
+        # Rank is the outermost axis in memory, so that metrics run along models and queries.
+        ranks = np.zeros((self.depth, len(self.models), len(self.queries)), dtype=np.uint8)
+        self.outcomes: Outcomes = ranks.transpose(1, 2, 0)
+        """Shape (models, queries, depth)."""
+        self._fill(ranks)
+
+    def state(self, model: str, query: str) -> State:
+        """What became of a query with a model."""
+        if model not in self.runs:
+            return State.NO_RUN
+        searched = self._searched[self._rows[model]].get(query)
+        if searched is None:
+            return State.MISSING
+        return State.RAN if searched.error is None else State.FAILED
+
+    def cell(self, model: str, query: str) -> Cell:
+        """One cell. Raises KeyError for a model or query that the grid doesn't have."""
+        row, column = self._rows[model], self._columns[query]
+        searched = self._searched[row].get(query)
+        return Cell(
+            model=model,
+            query=self.queries[column],
+            state=self.state(model, query),
+            hits=searched.hits if searched is not None else (),
+            error=searched.error if searched is not None else None,
+            outcomes=self.outcomes[row, column],
+            k=self.k,
+        )
+
+    def refresh(self, query: str) -> list[str]:
+        """Looks one query's verdicts up again after one of them changed; the models whose cell differs.
+
+        The whole query, since a verdict may imply others. A query that the grid doesn't have changes nothing.
+        """
+        column = self._columns.get(query)
+        if column is None:
+            return []
+        fresh = np.zeros((len(self.models), self.depth), dtype=np.uint8)
+        for row, outcomes in enumerate(self._query_outcomes(query)):
+            fresh[row, : len(outcomes)] = outcomes
+        changed = (fresh != self.outcomes[:, column]).any(axis=1)
+        self.outcomes[:, column] = fresh
+        return [model for model, differs in zip(self.models, changed.tolist(), strict=True) if differs]
+
+    def unjudged(self) -> tuple[int, int]:
+        """How many distinct (query, window) of all ranks are unjudged, and how many there are."""
+        unjudged = total = 0
+        for query, column in self._columns.items():
+            seen: dict[Window, int] = {}
+            for row, searched in enumerate(self._searched):
+                if query in searched:
+                    outcomes = self.outcomes[row, column].tolist()
+                    seen.update(zip((hit.window for hit in searched[query].hits), outcomes, strict=False))
+            total += len(seen)
+            unjudged += sum(outcome == UNJUDGED for outcome in seen.values())
+        return unjudged, total
+
+    def _fill(self, ranks: Outcomes) -> None:
+        models, queries = len(self.models), len(self.queries)
+        flat = bytearray([NO_HIT]) * ranks.size  # setting bytes is several times faster than array items
+        for text, column in self._columns.items():
+            for row, outcomes in enumerate(self._query_outcomes(text)):
+                start = row * queries + column
+                flat[start : start + len(outcomes) * models * queries : models * queries] = outcomes
+        ranks[...] = np.frombuffer(flat, dtype=np.uint8).reshape(ranks.shape)
+
+    def _query_outcomes(self, text: str) -> list[bytes]:
+        """For every model the outcomes of one query's hits; each window is looked up once."""
+        known: dict[Window, int] = {}
+        rows = []
+        for searched in self._searched:
+            found = searched.get(text)
+            row = bytearray()
+            for hit in found.hits if found is not None else ():
+                outcome = known.get(hit.window)
+                if outcome is None:
+                    outcome = known[hit.window] = outcome_of(self._look(text, hit.window))
+                row.append(outcome)
+            rows.append(bytes(row))
+        return rows
+
+
+def outcome_of(verdict: Verdict) -> int:
+    """The outcome that a verdict gives a hit."""
+    return UNJUDGED if verdict.value is None else 2 + verdict.value + 2 * verdict.implied

@@ -1,0 +1,127 @@
+"""One model's numbers for the table: each measure's mean over its group of queries, with bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from accuracy_tui.benchmark import FINE, FLOOR
+from accuracy_tui.grid import Grid, State
+from accuracy_tui.metrics import (
+    Bounds,
+    Metric,
+    judged_at,
+    possibly_relevant,
+    precision_at,
+    reciprocal_rank,
+    surely_relevant,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A column of the table."""
+
+    label: str
+    """For one query, such as P@3."""
+    mean_label: str
+    """For the mean over a group."""
+    group: str
+    metric: Metric
+
+    @property
+    def key(self) -> str:
+        return f"{self.mean_label} {self.group}"
+
+
+def cutoffs(k: int) -> list[int]:
+    """Where precision is measured: 1, 3 and 5 as far as k goes, and k itself."""
+    return sorted({cutoff for cutoff in (1, 3, 5) if cutoff <= k} | {k})
+
+
+def precision(k: int, group: str) -> Measure:
+    """The column of P@k."""
+    return Measure(f"P@{k}", f"P@{k}", group, lambda relevant: precision_at(relevant, k))
+
+
+def table_measures(k: int) -> list[Measure]:
+    """The table's columns. A new metric is one more line here."""
+    return [
+        *(precision(cutoff, FINE) for cutoff in cutoffs(k)),
+        Measure("RR", "MRR", FINE, reciprocal_rank),
+        precision(1, FLOOR),
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """One model's row."""
+
+    model: str
+    k: int
+    values: Mapping[str, Bounds | None]
+    """By ``Measure.key``; None where the model has no run or the group no query."""
+    judged: float | None
+    """Judged@k, the mean over all queries that returned something; None where none did."""
+    failed: tuple[str, ...]
+    """Queries that failed: each is 0 in the means."""
+    missing: tuple[str, ...]
+    """Queries that are not in the run: each is 0 in the means."""
+    has_run: bool
+
+    @property
+    def precision(self) -> dict[int, Bounds | None]:
+        """P@k of the fine queries by cutoff."""
+        return {cutoff: self.values[f"P@{cutoff} {FINE}"] for cutoff in cutoffs(self.k)}
+
+    @property
+    def mrr(self) -> Bounds | None:
+        """MRR of the fine queries."""
+        return self.values[f"MRR {FINE}"]
+
+    @property
+    def floor(self) -> Bounds | None:
+        """P@1 of the floor queries."""
+        return self.values[f"P@1 {FLOOR}"]
+
+
+def summarise(grid: Grid, measures: Sequence[Measure] | None = None) -> list[Summary]:
+    """Every model's row, in the grid's order; ``measures`` None are the table's."""
+    measures = table_measures(grid.k) if measures is None else measures
+    low, high = surely_relevant(grid.outcomes), possibly_relevant(grid.outcomes)
+    values: list[dict[str, Bounds | None]] = [
+        dict.fromkeys(measure.key for measure in measures) for _ in grid.models
+    ]
+    for measure in measures:
+        columns = [index for index, query in enumerate(grid.queries) if query.group == measure.group]
+        if columns:
+            lows = measure.metric(low)[:, columns].mean(axis=1).tolist()
+            highs = measure.metric(high)[:, columns].mean(axis=1).tolist()
+            for row, model in enumerate(grid.models):
+                if model in grid.runs:
+                    values[row][measure.key] = Bounds(lows[row], highs[row])
+    judged = judged_at(grid.outcomes, grid.k)
+    states = {model: [grid.state(model, query.text) for query in grid.queries] for model in grid.runs}
+    return [
+        Summary(
+            model=model,
+            k=grid.k,
+            values=values[row],
+            judged=_mean_of_known(judged[row]),
+            failed=_queries_in(grid, states.get(model, []), State.FAILED),
+            missing=_queries_in(grid, states.get(model, []), State.MISSING),
+            has_run=model in grid.runs,
+        )
+        for row, model in enumerate(grid.models)
+    ]
+
+
+def _mean_of_known(values: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> float | None:
+    known = values[~np.isnan(values)]
+    return float(known.mean()) if known.size else None
+
+
+def _queries_in(grid: Grid, states: Sequence[State], wanted: State) -> tuple[str, ...]:
+    return tuple(query.text for query, state in zip(grid.queries, states, strict=False) if state is wanted)
