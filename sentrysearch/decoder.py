@@ -1,0 +1,298 @@
+"""One video stream of one file, opened safely and decoded on one thread.
+
+Timestamps are turned into what a player shows: seconds from the container's start. Damage in a file is
+handed on as ``Fault`` records between the pictures that do decode; nothing here raises for it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import heapq
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import av
+import av.error
+from av.container import InputContainer
+from av.packet import Packet
+from av.stream import Disposition
+from av.video.frame import VideoFrame
+from av.video.stream import VideoStream
+
+from sentrysearch.errors import FootageError
+
+# The file protocol takes the rest of the name as it is, whatever "://", "%" or "-" is in it, and nothing
+# else may be opened. Demuxers that read other files (playlists, concat scripts, image sequences) are left
+# out, so a playlist that is named like a video is refused.
+_DEMUXERS = (
+    "mov,mp4,matroska,webm,avi,mpegts,mpeg,flv,asf,ogg,mxf,nut,ivf,dv,rm,wtv,gxf,mjpeg,h264,hevc,vvc,obu,m4v,"
+    "mpegvideo,vc1,yuv4mpegpipe"
+)
+_OPTIONS = {"protocol_whitelist": "file", "format_whitelist": _DEMUXERS}
+# Timestamps of these are absent or, in AVI with B-frames, those of decoding order.
+_UNTIMED = frozenset({"avi", "h264", "hevc", "vvc", "obu", "m4v", "mpegvideo", "mjpeg", "vc1"})
+_NOT_FOOTAGE = Disposition.attached_pic | Disposition.still_image | Disposition.timed_thumbnails
+# Reading goes on past errors; so many in a row without a packet between them mean the rest is gone.
+_READ_ERRORS = 50
+_MICROSECOND = Fraction(1, 1_000_000)
+_ASSUMED_RATE = Fraction(25)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Decoded:
+    """A picture and when it is shown."""
+
+    time: float
+    """Seconds from the container's start."""
+    pts: int | None
+    """The file's own timestamp, in the stream's time base; None where the file has none to trust."""
+    duration: float
+    """Seconds on show by the file's word; 0 where it doesn't say."""
+    frame: VideoFrame
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Something between two pictures that could not be read or decoded."""
+
+    reason: str
+
+
+class Video:
+    """The video stream of a file. A context manager; not to be shared between threads.
+
+    Raises:
+        FootageError: the file cannot be read, is no video file, or holds no video stream that can be decoded.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._container = _open(path)
+        try:
+            self.stream = _video_stream(path, self._container)
+            self.stream.thread_type = "NONE"
+            self.stream.codec_context.thread_count = 1
+        except BaseException:
+            self._container.close()
+            raise
+        self.format: str = self._container.format.name
+        self.codec: str = self.stream.codec_context.codec.canonical_name
+        self.time_base: Fraction = self.stream.time_base or Fraction(1, 90_000)
+        self.rate: Fraction = _rate(self.stream)
+        self.start: Fraction = self._start()
+        self.timed: bool = self.format not in _UNTIMED
+
+    def __enter__(self) -> Video:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._container.close()
+
+    def _start(self) -> Fraction:
+        """Seconds on the file's clock that a player shows as 0."""
+        own = None if self.stream.start_time is None else self.stream.start_time * self.time_base
+        # The annotation of PyAV lacks the None of a file without timestamps.
+        container: int | None = self._container.start_time
+        if container is None:
+            return own or Fraction(0)
+        start = container * _MICROSECOND
+        # The container's value is the stream's rounded to microseconds: take the exact one.
+        return own if own is not None and abs(own - start) <= _MICROSECOND else start
+
+    def seconds(self, pts: int) -> float:
+        """The time of a timestamp as a player shows it."""
+        return float(pts * self.time_base - self.start)
+
+    def declared_duration(self) -> float | None:
+        """Seconds from the container's start to the end of the video, by the file's headers."""
+        if self.stream.duration is not None and self.stream.duration > 0:
+            end = self.stream.duration * self.time_base
+            if self.stream.start_time is not None:
+                end += self.stream.start_time * self.time_base - self.start
+            return float(end)
+        tagged = _tagged_seconds(self.stream.metadata.get("DURATION", ""))
+        if tagged is not None:
+            return tagged - float(min(self.start, Fraction(0)))
+        container: int | None = self._container.duration
+        return None if container is None or container <= 0 else float(container * _MICROSECOND)
+
+    def measured_duration(self) -> float:
+        """Seconds from the container's start to the end of the last packet, by reading the whole file."""
+        end, count = Fraction(0), 0
+        for packet in self.packets():
+            if isinstance(packet, Fault):
+                continue
+            count += 1
+            if self.timed and packet.pts is not None:
+                end = max(end, (packet.pts + (packet.duration or 0)) * self.time_base - self.start)
+        return float(end) if end > 0 else float(count / self.rate)
+
+    def seek(self, pts: int) -> None:
+        """Moves to a key frame at or before a timestamp, as well as the container can.
+
+        Raises:
+            av.error.FFmpegError: it cannot.
+        """
+        self._container.seek(pts, stream=self.stream)
+
+    def packets(self) -> Iterator[Packet[VideoStream] | Fault]:
+        """The stream's packets from the present position, reading on past errors."""
+        errors = 0
+        while errors < _READ_ERRORS:
+            try:
+                for packet in self._container.demux(self.stream):
+                    if packet.size == 0 and packet.dts is None:  # PyAV's request to flush: the end
+                        return
+                    errors = 0
+                    yield packet
+                return
+            except av.error.EOFError:
+                return
+            except (av.error.FFmpegError, OSError) as error:
+                errors += 1
+                yield Fault(_reason(error))
+
+    def pictures(self) -> Iterator[Decoded | Fault]:
+        """Decodes from the present position: pictures in the order they are shown, and what failed."""
+        clock = _Clock(self)
+        context = self.stream.codec_context
+        packets: Iterator[Packet[VideoStream] | Fault | None] = self.packets()
+        for packet in _then_none(packets):
+            if isinstance(packet, Fault):
+                yield packet
+                continue
+            if packet is not None:
+                clock.sent(packet)
+            try:
+                frames = context.decode(packet)
+            except av.error.EOFError:
+                return
+            except av.error.FFmpegError as error:
+                clock.lost()
+                yield Fault(_reason(error))
+                continue
+            for frame in frames:
+                decoded = clock.stamp(frame)
+                if frame.is_corrupt:
+                    yield Fault("picture is incomplete")
+                else:
+                    yield decoded
+
+
+class _Clock:
+    """Says when each decoded picture is shown."""
+
+    def __init__(self, video: Video) -> None:
+        self._video = video
+        self._step = 1 / video.rate
+        self._waiting: list[Fraction] = []
+        self._next = Fraction(0)
+        self._last: Fraction | None = None
+
+    def sent(self, packet: Packet[VideoStream]) -> None:
+        """Notes a packet on its way into the decoder."""
+        if self._video.timed:
+            return
+        time = self._next if packet.dts is None else packet.dts * self._video.time_base - self._video.start
+        heapq.heappush(self._waiting, time)
+        self._next = time + self._step
+
+    def lost(self) -> None:
+        """Notes that a packet gave no picture."""
+        if self._waiting:
+            heapq.heappop(self._waiting)
+
+    def stamp(self, frame: VideoFrame) -> Decoded:
+        """The picture with its time.
+
+        Where timestamps are those of decoding order, every packet holds one picture, so the n-th picture
+        shown takes the n-th time: the smallest that waits.
+        """
+        video = self._video
+        pts = frame.pts if video.timed else None
+        if pts is not None:
+            time = pts * video.time_base - video.start
+        elif self._waiting:
+            time = heapq.heappop(self._waiting)
+        else:
+            time = Fraction(0) if self._last is None else self._last + self._step
+        self._last = time
+        return Decoded(float(time), pts, float((frame.duration or 0) * video.time_base), frame)
+
+
+def _then_none(
+    packets: Iterator[Packet[VideoStream] | Fault | None],
+) -> Iterator[Packet[VideoStream] | Fault | None]:
+    yield from packets
+    yield None  # asks the decoder for what it still holds
+
+
+def _open(path: Path) -> InputContainer:
+    try:
+        status = path.stat()
+    except (OSError, ValueError) as error:
+        raise FootageError(_reason(error), where=path) from error
+    if not path.is_file():
+        raise FootageError("is a folder" if path.is_dir() else "is not a file", where=path)
+    if status.st_size == 0:
+        raise FootageError("the file is empty", where=path)
+    with contextlib.ExitStack() as cleanup:
+        source: Any = f"file:{path.absolute()}"
+        try:
+            source.encode()
+        except UnicodeEncodeError:  # a name that is no UTF-8 cannot pass through PyAV
+            source = cleanup.enter_context(path.open("rb"))
+        try:
+            container: InputContainer = av.open(source, "r", options=_OPTIONS, metadata_errors="replace")
+        except av.error.InvalidDataError as error:
+            raise FootageError("is not a video file, or is damaged beyond reading", where=path) from error
+        except (av.error.FFmpegError, OSError, ValueError) as error:
+            raise FootageError(f"cannot be opened: {_reason(error)}", where=path) from error
+        cleanup.pop_all()
+        return container
+
+
+def _video_stream(path: Path, container: InputContainer) -> VideoStream:
+    streams = [stream for stream in container.streams.video if not stream.disposition & _NOT_FOOTAGE]
+    if not streams:
+        raise FootageError("holds no video", where=path)
+    stream = next((stream for stream in streams if stream.disposition & Disposition.default), streams[0])
+    if stream.codec_context is None:
+        raise FootageError("its video is of a kind that cannot be decoded here", where=path)
+    return stream
+
+
+def _rate(stream: VideoStream) -> Fraction:
+    for rate in (stream.average_rate, stream.guessed_rate):
+        if rate:
+            return Fraction(rate)
+    return _ASSUMED_RATE
+
+
+def _tagged_seconds(text: str) -> float | None:
+    """Matroska's per-stream DURATION tag, "HH:MM:SS.fraction"."""
+    try:
+        hours, minutes, seconds = text.strip("\0 ").split(":")
+        value = int(hours) * 3600 + int(minutes) * 60 + float(seconds)
+    except ValueError:
+        return None
+    return value if value > 0 else None
+
+
+def _reason(error: BaseException) -> str:
+    """What a library said, without its codes and file names."""
+    number = getattr(error, "errno", None)
+    if isinstance(error, OSError) and not isinstance(error, av.error.FFmpegError) and number:
+        return os.strerror(number)
+    text: str = getattr(error, "strerror", None) or str(error)
+    return text[:1].lower() + text[1:]
