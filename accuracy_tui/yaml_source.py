@@ -92,7 +92,7 @@ class Located:
         return self.value
 
     def as_text(self, label: str) -> str:
-        """The text that ``label`` must be; an unquoted word or number is taken as written. Raises BadInput."""
+        """The text that ``label`` must be; an unquoted word or number stays as written. Raises BadInput."""
         if self.text is None or self.value is None:
             raise self.error(f"{label} must be text, not {self.kind}")
         return self.text
