@@ -1,0 +1,5 @@
+"""``python -m accuracy_tui`` is ``accuracy-tui``."""
+
+from accuracy_tui.cli import main
+
+main()

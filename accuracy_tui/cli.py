@@ -1,0 +1,384 @@
+"""``accuracy-tui``: what each subcommand does, in a few lines each; the work is in the modules it calls."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import sys
+import threading
+from collections.abc import Sequence
+from contextlib import ExitStack, closing
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from accuracy_tui import options
+from sentrysearch import __version__, embedders, terminal
+from sentrysearch.errors import BadInput
+from sentrysearch.text import printable
+
+if TYPE_CHECKING:
+    from accuracy_tui.benchmark import Benchmark
+    from accuracy_tui.judgments import Judgments
+    from accuracy_tui.report import Report
+    from accuracy_tui.runner import Job
+    from accuracy_tui.runs import Run, RunFootage
+    from sentrysearch.types import Footage
+
+_FILE = click.Path(path_type=Path, dir_okay=False)
+_FOLDER = click.Path(path_type=Path, file_okay=False)
+
+
+@click.group(
+    name="accuracy-tui",
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Exit status: 0 done, 1 some model or query failed, 2 bad usage or bad input.",
+)
+@click.version_option(__version__, prog_name="accuracy-tui")
+def cli() -> None:
+    """Measure whether video search finds the right moments.
+
+    Runs every embedding model over the same footage and queries, takes your verdicts on what they return,
+    and prints precision@k and MRR for each. Try it with `accuracy-tui run --demo`.
+    """
+
+
+@cli.command()
+@options.benchmark_options
+@click.option(
+    "--footage",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="Footage (file or folder) instead of the benchmark's; repeatable.",
+)
+@options.model_option
+@click.option("--backend", type=click.Choice(embedders.backends()), help="Only models of this backend.")
+@click.option("--query", "-q", "fine", multiple=True, help="One more fine query; repeatable.")
+@click.option("--floor-query", "floor", multiple=True, help="One more floor query; repeatable.")
+@click.option("-k", "k", type=click.IntRange(1, 1000), help="Hits a query.  [default: the benchmark's]")
+@click.option("--judge", is_flag=True, help="Then ask for a verdict on every pool item without one.")
+@click.option("--keep-index", is_flag=True, help="Keep the vectors, and reuse those of an earlier run.")
+@click.option(
+    "--accept-footage", is_flag=True, help="Use the judgments although they were made on another file."
+)
+@options.implied_option
+@options.format_option
+def run(
+    benchmark_file: Path | None,
+    demo: bool,
+    footage: tuple[Path, ...],
+    models: tuple[str, ...],
+    backend: str | None,
+    fine: tuple[str, ...],
+    floor: tuple[str, ...],
+    k: int | None,
+    judge: bool,
+    keep_index: bool,
+    accept_footage: bool,
+    implied: bool,
+    form: str,
+) -> int:
+    """Run the models over the footage and queries, and print the table.
+
+    Each model's ranked hits are saved beside the benchmark, so that `accuracy-tui table` prints the table
+    again in no time.
+    """
+    from accuracy_tui.judgments import Judgments
+    from accuracy_tui.runner import Job
+    from accuracy_tui.session import as_run_footage, comparable, load_saved, read_footage
+    from sentrysearch.store import sweep
+
+    benchmark = options.with_queries(options.find_benchmark(benchmark_file, demo=demo), fine, floor)
+    benchmark = dataclasses.replace(benchmark, k=k or benchmark.k)
+    chosen = options.chosen_models(benchmark, models, backend)
+    with terminal.ProgressLine() as line:
+        footages = read_footage(
+            benchmark, footage, progress=lambda what, done, total: line.show(what, done=done, total=total)
+        )
+    watched = as_run_footage(footages)
+    with Judgments.open(
+        benchmark.judgments, watched, write=judge, accept_footage=accept_footage, implied=implied
+    ) as judgments:
+        sweep()
+        job = Job(
+            models=chosen,
+            footages=footages,
+            window=benchmark.window,
+            queries=benchmark.queries,
+            k=benchmark.k,
+            runs=benchmark.runs,
+            keep_index=keep_index,
+        )
+        failures = _run_models(job)
+        saved, notes = load_saved(benchmark)
+        kept, left_out = comparable(saved, benchmark, watched)
+        kept = [run for run in kept if run.model in chosen]
+        if judge:
+            _judge(benchmark, kept, judgments, footages)
+        report = _report(benchmark, kept, judgments, chosen, failures, [*notes, *left_out])
+        _print(report, form)
+    failed = failures or any(summary.failed for summary in report.summaries)
+    return terminal.FAILED if failed else terminal.DONE
+
+
+@cli.command()
+@options.benchmark_options
+@options.model_option
+@click.option("-k", "k", type=click.IntRange(1, 1000), help="Ranks to look at.  [default: the benchmark's]")
+@click.option("--per-query", is_flag=True, help="Add a row for every query and model.")
+@options.implied_option
+@options.format_option
+def table(
+    benchmark_file: Path | None,
+    demo: bool,
+    models: tuple[str, ...],
+    k: int | None,
+    per_query: bool,
+    implied: bool,
+    form: str,
+) -> int:
+    """Print the table of saved runs and verdicts; loads no model and needs no footage."""
+    benchmark = options.find_benchmark(benchmark_file, demo=demo)
+    benchmark = dataclasses.replace(benchmark, k=k or benchmark.k)
+    with ExitStack() as stack:
+        runs, judgments, notes = _saved(stack, benchmark, models, implied=implied)
+        rows = models or [run.model for run in runs]
+        _print(_report(benchmark, runs, judgments, rows, {}, notes), form, per_query=per_query)
+    return terminal.DONE
+
+
+@cli.command()
+@options.benchmark_options
+@options.model_option
+@click.option(
+    "--footage", multiple=True, type=click.Path(path_type=Path), help="Where the benchmark's footage is."
+)
+@options.implied_option
+def judge(
+    benchmark_file: Path | None,
+    demo: bool,
+    models: tuple[str, ...],
+    footage: tuple[Path, ...],
+    implied: bool,
+) -> int:
+    """Ask for a verdict on every hit of the saved runs that has none, one key each."""
+    from accuracy_tui.session import as_run_footage, read_footage
+
+    benchmark = options.find_benchmark(benchmark_file, demo=demo)
+    footages = read_footage(benchmark, footage)
+    with ExitStack() as stack:
+        runs, judgments, notes = _saved(
+            stack, benchmark, models, implied=implied, write=True, footage=as_run_footage(footages)
+        )
+        for note in notes:
+            terminal.say(printable(note))
+        _judge(benchmark, runs, judgments, footages)
+        _print(_report(benchmark, runs, judgments, [run.model for run in runs], {}, []), "text")
+    return terminal.DONE
+
+
+@cli.command()
+@options.benchmark_options
+@click.option("--qrels", type=_FILE, help="Write the verdicts to this TREC qrels file.")
+@click.option("--runs", "folder", type=_FOLDER, help="Write a TREC run file for each model to this folder.")
+@options.implied_option
+def export(
+    benchmark_file: Path | None, demo: bool, qrels: Path | None, folder: Path | None, implied: bool
+) -> int:
+    """Write verdicts and runs as TREC files, with which trec_eval gives the table's numbers."""
+    from accuracy_tui import trec
+
+    if qrels is None and folder is None:
+        raise BadInput("nothing to write", hint="give --qrels FILE, --runs FOLDER or both")
+    benchmark = options.find_benchmark(benchmark_file, demo=demo)
+    with ExitStack() as stack:
+        runs, judgments, notes = _saved(stack, benchmark, (), implied=implied)
+        for note in notes:
+            terminal.say(printable(note))
+        if qrels is not None:
+            explicit = [trec.Judged(*item) for item in judgments.items()]
+            trec.export_qrels(
+                qrels, runs, benchmark.queries, judgments.look, explicit=explicit, implied=implied
+            )
+            terminal.say(f"verdicts written to {printable(qrels)}")
+        if folder is not None:
+            paths = trec.export_runs(folder, runs, benchmark.queries)
+            terminal.say(f"{len(paths)} runs written to {printable(folder)}")
+    return terminal.DONE
+
+
+@cli.command("import-qrels")
+@options.benchmark_options
+@click.argument("file", type=_FILE)
+@click.option("--overwrite", is_flag=True, help="Take the file's verdict where it contradicts one on file.")
+def import_qrels(benchmark_file: Path | None, demo: bool, file: Path, overwrite: bool) -> int:
+    """Read verdicts from a TREC qrels file that `accuracy-tui export` wrote."""
+    from accuracy_tui import trec
+
+    benchmark = options.find_benchmark(benchmark_file, demo=demo)
+    with ExitStack() as stack:
+        runs, judgments, _ = _saved(stack, benchmark, (), implied=True, write=True)
+        names = {item.name for run in runs for item in run.footage}
+        verdicts = trec.import_qrels(file, queries={query.text for query in benchmark.queries}, footage=names)
+        held = {item: judgments.get(item.query, item.window) for item in verdicts}
+        contradicted = [item for item, value in held.items() if value is (not item.value)]
+        if contradicted and not overwrite:
+            first = contradicted[0]
+            raise BadInput(
+                f"{len(contradicted)} verdicts contradict those on file, the first on "
+                f"{first.query!r} {first.window.start}-{first.window.end}; nothing was changed",
+                where=file,
+                hint="--overwrite takes the file's",
+            )
+        new = [item for item, value in held.items() if value is not item.value]
+        for item in new:
+            judgments.put(item.query, item.window, item.value)
+        terminal.say(f"{len(new)} verdicts read, {len(verdicts) - len(new)} were on file already")
+    return terminal.DONE
+
+
+@cli.command()
+@click.option("--json", "as_json", is_flag=True, help="Print them as JSON.")
+def models(as_json: bool) -> int:
+    """List every model, whether it can run here, and if not why and what changes that."""
+    listed = [(entry, entry.missing()) for entry in embedders.catalogue().values()]
+    if as_json:
+        document = [
+            {
+                "name": entry.name,
+                "backend": entry.backend,
+                "summary": entry.summary,
+                "available": missing is None,
+                "reason": None if missing is None else missing.what,
+                "command": None if missing is None else missing.hint,
+            }
+            for entry, missing in listed
+        ]
+        click.echo(json.dumps(document, indent=1))
+    else:
+        for entry, missing in listed:
+            click.echo(
+                f"{'✓' if missing is None else '✗'} {entry.name:12} {entry.backend:10} {entry.summary}"
+            )
+            if missing is not None:
+                click.echo(f"{'':27}{missing}")
+    return terminal.DONE
+
+
+def _saved(
+    stack: ExitStack,
+    benchmark: Benchmark,
+    models: Sequence[str],
+    *,
+    implied: bool,
+    write: bool = False,
+    footage: Sequence[RunFootage] | None = None,
+) -> tuple[list[Run], Judgments, list[str]]:
+    """The saved runs that can stand in one table, the judgments (closed with the stack), and notes."""
+    from accuracy_tui.judgments import Judgments
+    from accuracy_tui.session import comparable, load_saved
+
+    saved, problems = load_saved(benchmark)
+    runs, left_out = comparable(saved, benchmark, footage)
+    if models:
+        runs = [run for run in runs if run.model in models]
+    notes = [*problems, *left_out]
+    if not runs:
+        more = f" ({notes[0]})" if notes else ""
+        raise BadInput(f"no runs to show{more}", where=benchmark.runs, hint="`accuracy-tui run` makes them")
+    judgments = stack.enter_context(
+        Judgments.open(benchmark.judgments, runs[0].footage, write=write, implied=implied)
+    )
+    return runs, judgments, notes
+
+
+def _run_models(job: Job) -> dict[str, str]:
+    """Runs the job with progress on stderr; the reasons of the models that failed."""
+    from accuracy_tui.runner import ModelFailed, ModelProgress, run_models
+    from sentrysearch.progress import show
+
+    failures: dict[str, str] = {}
+    events = run_models(job, cancel=threading.Event())
+    with closing(events), terminal.ProgressLine() as line:
+        for event in events:
+            if isinstance(event, ModelProgress):
+                show(line, event.model, event.event)
+            elif isinstance(event, ModelFailed):
+                failures[event.model] = event.reason
+                line.say(f"{printable(event.model)} failed: {printable(event.reason)}")
+    return failures
+
+
+def _report(
+    benchmark: Benchmark,
+    runs: Sequence[Run],
+    judgments: Judgments,
+    models: Sequence[str],
+    failures: dict[str, str],
+    notes: Sequence[str],
+) -> Report:
+    from accuracy_tui.grid import Grid
+    from accuracy_tui.report import build_report
+
+    grid = Grid(runs, benchmark.queries, judgments.look, k=benchmark.k, models=models)
+    return build_report(grid, failures=failures, notes=notes)
+
+
+def _print(report: Report, form: str, *, per_query: bool = False) -> None:
+    from accuracy_tui.report import render
+
+    click.echo(render(report, form, per_query=per_query), nl=False)
+
+
+def _judge(
+    benchmark: Benchmark, runs: Sequence[Run], judgments: Judgments, footages: Sequence[Footage]
+) -> None:
+    from accuracy_tui.judging import judge as ask
+    from accuracy_tui.player import find_player, play_command
+    from accuracy_tui.pool import pool
+
+    items = [
+        item
+        for item in pool(runs, None, benchmark.queries)
+        if judgments.look(item.query, item.window).value is None
+    ]
+    if not items:
+        terminal.say("nothing to judge: every pool item has its verdict")
+        return
+    route = find_player()
+    terminal.say(route.line)
+    try:
+        outcome = ask(
+            items,
+            judgments,
+            {footage.name: footage for footage in footages},
+            read_key=_read_key,
+            say=terminal.say,
+            clips=route.player,
+            command=play_command,
+        )
+    finally:
+        if route.player is not None:
+            route.player.close()
+    terminal.say(f"{outcome.judged} judged, {outcome.left} left")
+
+
+def _read_key() -> str:
+    """A key from the terminal without Enter; from a pipe the first letter of a line. "" at the end."""
+    if sys.stdin.isatty():
+        try:
+            return click.getchar().lower()
+        except EOFError:
+            return ""
+    line = sys.stdin.readline()
+    return line.strip().lower()[:1] or "?" if line else ""
+
+
+def main() -> None:
+    """The console script."""
+    sys.exit(terminal.run(cli))
+
+
+if __name__ == "__main__":
+    main()
