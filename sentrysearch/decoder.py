@@ -39,6 +39,9 @@ _UNTIMED = frozenset({"avi", "h264", "hevc", "vvc", "obu", "m4v", "mpegvideo", "
 _NOT_FOOTAGE = Disposition.attached_pic | Disposition.still_image | Disposition.timed_thumbnails
 # Reading goes on past errors; so many in a row without a packet between them mean the rest is gone.
 _READ_ERRORS = 50
+# Headers that claim more than this are not believed.
+_PLAUSIBLE_SECONDS = 24 * 3600.0
+_MATROSKA_START = Fraction(1, 10)
 _MICROSECOND = Fraction(1, 1_000_000)
 _ASSUMED_RATE = Fraction(25)
 
@@ -113,29 +116,47 @@ class Video:
         """The time of a timestamp as a player shows it."""
         return float(pts * self.time_base - self.start)
 
-    def declared_duration(self) -> float | None:
-        """Seconds from the container's start to the end of the video, by the file's headers."""
+    def duration(self) -> float:
+        """Seconds from the container's start to the end of the video; leaves it at some other position.
+
+        What the headers say (a truncated file is missing its end, not shorter), unless the last packets go
+        further; where they say nothing plausible, all packets are read.
+        """
+        declared = self._declared_duration()
+        if declared is not None and declared <= _PLAUSIBLE_SECONDS:
+            return max(declared, self._end_from(declared))
+        return self._end_from(0.0)
+
+    def _declared_duration(self) -> float | None:
         if self.stream.duration is not None and self.stream.duration > 0:
             end = self.stream.duration * self.time_base
             if self.stream.start_time is not None:
                 end += self.stream.start_time * self.time_base - self.start
             return float(end)
-        tagged = _tagged_seconds(self.stream.metadata.get("DURATION", ""))
-        if tagged is not None:
-            return tagged - float(min(self.start, Fraction(0)))
+        if self.format.startswith("matroska") and self.start > _MATROSKA_START:
+            return None  # writers disagree on whether the duration counts from 0 or from the start
         container: int | None = self._container.duration
-        return None if container is None or container <= 0 else float(container * _MICROSECOND)
+        seconds = _tagged_seconds(self.stream.metadata.get("DURATION", ""))
+        if seconds is None and container is not None and container > 0:
+            seconds = float(container * _MICROSECOND)
+        return seconds
 
-    def measured_duration(self) -> float:
-        """Seconds from the container's start to the end of the last packet, by reading the whole file."""
+    def _end_from(self, position: float) -> float:
+        """The end of the last packet, reading from the key frame before a position in seconds."""
+        with contextlib.suppress(av.error.FFmpegError):
+            self.seek(round((Fraction(position) + self.start) / self.time_base))
         end, count = Fraction(0), 0
         for packet in self.packets():
             if isinstance(packet, Fault):
                 continue
             count += 1
             if self.timed and packet.pts is not None:
-                end = max(end, (packet.pts + (packet.duration or 0)) * self.time_base - self.start)
-        return float(end) if end > 0 else float(count / self.rate)
+                # With B-frames at a variable rate a packet's duration is not that of its picture.
+                length = min((packet.duration or 0) * self.time_base, 1 / self.rate)
+                end = max(end, packet.pts * self.time_base - self.start + length)
+        if end > 0 or position > 0:
+            return float(end)
+        return float(count / self.rate)
 
     def seek(self, pts: int) -> None:
         """Moves to a key frame at or before a timestamp, as well as the container can.

@@ -6,7 +6,6 @@ import contextlib
 import hashlib
 import itertools
 import json
-import math
 import os
 import tempfile
 import time
@@ -28,8 +27,6 @@ VIDEO_SUFFIXES = frozenset(
 )
 # A file of which so many pictures in a row fail is not probed further.
 _PROBED_FAULTS = 500
-# Headers that claim more than this are checked against the packets.
-_PLAUSIBLE_SECONDS = 24 * 3600.0
 # A file changed so recently may change again within its timestamp's resolution.
 _SETTLED_SECONDS = 2.0
 
@@ -92,15 +89,12 @@ def probe(path: Path, name: str) -> Footage:
         first = _first_picture(video)
         if first is None:
             raise FootageError("no picture in it can be decoded", where=path)
-        duration = video.declared_duration()
+        duration = video.duration()
         frame, stream = first.frame, video.stream
         rotation = turn(frame)
         width, height = shown_size(frame.width, frame.height, stream.sample_aspect_ratio, rotation)
         rate = stream.average_rate
         codec, start = video.codec, float(video.start)
-    if duration is None or not math.isfinite(duration) or duration > _PLAUSIBLE_SECONDS:
-        with Video(path) as video:
-            duration = video.measured_duration()
     return Footage(
         name=name,
         path=path.absolute(),
