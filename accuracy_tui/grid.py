@@ -137,7 +137,7 @@ class Grid:
             return []
         fresh = np.zeros((len(self.models), self.depth), dtype=np.uint8)
         for row, outcomes in enumerate(self._query_outcomes(query)):
-            fresh[row, : len(outcomes)] = outcomes
+            fresh[row, : len(outcomes)] = list(outcomes)
         changed = (fresh != self.outcomes[:, column]).any(axis=1)
         self.outcomes[:, column] = fresh
         return [model for model, differs in zip(self.models, changed.tolist(), strict=True) if differs]
