@@ -1,0 +1,247 @@
+"""Where a Qwen3-VL-Embedding checkpoint is, what it is, and loading it."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sentrysearch.embedders import _memory, _qwen_inputs
+from sentrysearch.errors import EmbedderUnavailable, FootageError
+
+HUB_IDS = {"qwen8b": "Qwen/Qwen3-VL-Embedding-8B", "qwen2b": "Qwen/Qwen3-VL-Embedding-2B"}
+ARCHITECTURE = "qwen3_vl"
+
+_HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+", re.ASCII)
+_DESCRIBING = (".json", ".jinja", ".txt")
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """A checkpoint on the hub or in a folder; its files need not be here yet."""
+
+    location: str
+    """Hub id, or path of the folder."""
+    folder: Path | None
+    """Where its files are; None while they are not on this machine."""
+    commit: str | None
+    """The commit of a hub checkpoint in the local cache."""
+
+    def source(self) -> tuple[str, dict[str, str]]:
+        """What transformers loads from: the folder once the weights are all there, else the hub."""
+        if self.folder is not None and (self.commit is None or not missing_weights(self.folder)):
+            return str(self.folder), {}
+        return self.location, {"revision": self.commit} if self.commit else {}
+
+    def identity(self) -> str:
+        """Names the weights: hub id and commit (``Org/Name@0123abcd…``), or the hash of a folder's files.
+
+        Raises:
+            EmbedderUnavailable: a file of the folder cannot be read.
+        """
+        if self.folder is None:
+            return self.location
+        if self.commit is not None:
+            return f"{self.location}@{self.commit}"
+        return "sha256:" + _folder_hash(self.folder)
+
+    def hidden_size(self) -> int | None:
+        """Length of the model's full vectors; None while its configuration is not here or not readable."""
+        try:
+            config = json.loads((self.folder / "config.json").read_bytes()) if self.folder else {}
+            return int(config["text_config"]["hidden_size"])
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+
+
+def resolve(name: str) -> Checkpoint:
+    """The checkpoint for ``qwen8b``, ``qwen2b``, a folder, or a hub id. A folder of that name comes first.
+
+    A hub checkpoint already in the local cache is pinned to the commit found there: no newer weights are
+    taken unasked, and nothing is looked up on the network.
+
+    Raises:
+        EmbedderUnavailable: neither a folder nor the form of a hub id.
+    """
+    folder = Path(name).expanduser()
+    if name not in HUB_IDS and folder.is_dir():
+        return Checkpoint(str(folder), folder, None)
+    hub_id = HUB_IDS.get(name, name)
+    if not _HUB_ID.fullmatch(hub_id):
+        raise EmbedderUnavailable("no such folder", where=name, hint="give a checkpoint's folder or hub id")
+    import huggingface_hub
+
+    cached = huggingface_hub.try_to_load_from_cache(hub_id, "config.json")
+    if not isinstance(cached, str):
+        return Checkpoint(hub_id, None, None)
+    snapshot = Path(cached).parent
+    return Checkpoint(hub_id, snapshot, snapshot.name)
+
+
+def load(checkpoint: Checkpoint, *, device: str, dtype: str, quantised: bool) -> tuple[Any, Any]:
+    """The processor and the model (``Qwen3VLModel``, without its language head) on ``device``.
+
+    Only safetensors are read, and no code that comes with a checkpoint is run.
+
+    Raises:
+        EmbedderUnavailable: not here and not to be had, not this architecture, incomplete or damaged files,
+            or no memory for it.
+    """
+    transformers = _quiet_transformers()
+    where = checkpoint.location
+    source, revision = checkpoint.source()
+    _check_files(Path(source))
+    try:
+        config, _ = transformers.PreTrainedConfig.get_config_dict(source, **revision)
+        if config.get("model_type") != ARCHITECTURE:
+            kind = config.get("model_type", "nameless")
+            raise EmbedderUnavailable(f"a {kind} checkpoint, not Qwen3-VL", where=where)
+        _check_memory(checkpoint, config, device)
+        processor = transformers.Qwen3VLProcessor.from_pretrained(source, **revision)
+        _check_processor(processor, config, where)
+        options = {"dtype": dtype, "device_map": device, **revision}
+        if quantised:
+            options["quantization_config"] = transformers.BitsAndBytesConfig(
+                load_in_4bit=True, bnb_4bit_quant_type="nf4", bnb_4bit_compute_dtype=dtype
+            )
+        model, report = transformers.Qwen3VLModel.from_pretrained(
+            source, use_safetensors=True, output_loading_info=True, ignore_mismatched_sizes=True, **options
+        )
+    except EmbedderUnavailable:
+        raise
+    except Exception as error:  # each library has its own; what follows names the ones a user can act on
+        raise _unavailable(error, checkpoint, device) from error
+    # These tensors would be random numbers.
+    lost = sorted(report["missing_keys"]) + sorted(name for name, *_ in report["mismatched_keys"])
+    if lost:
+        raise EmbedderUnavailable(
+            f"{len(lost)} of its weights are missing or of another shape, the first is {lost[0]}", where=where
+        )
+    return processor, model.eval()
+
+
+def _quiet_transformers() -> Any:
+    """transformers, saying nothing on stderr: the console draws there."""
+    transformers: Any = importlib.import_module("transformers")
+    transformers.utils.logging.set_verbosity_error()
+    transformers.utils.logging.disable_progress_bar()
+    hub: Any = importlib.import_module("huggingface_hub.utils")
+    hub.logging.set_verbosity_error()
+    hub.disable_progress_bars()
+    return transformers
+
+
+def missing_weights(folder: Path) -> list[str]:
+    """The weight files that a checkpoint's folder lacks, those of its index or the single one."""
+    index = folder / "model.safetensors.index.json"
+    names = {"model.safetensors"}
+    if index.is_file():
+        try:
+            names = set(json.loads(index.read_bytes())["weight_map"].values())
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            return [index.name]
+    return sorted(name for name in names if not (folder / str(name)).is_file())
+
+
+def _check_files(folder: Path) -> None:
+    if not folder.is_dir():
+        return  # to be downloaded
+    if not (folder / "config.json").is_file():
+        raise EmbedderUnavailable("not a checkpoint, it has no config.json", where=folder)
+    missing = missing_weights(folder)
+    if missing:
+        raise EmbedderUnavailable(f"its weights lack {missing[0]} (no other format is read)", where=folder)
+
+
+def _check_memory(checkpoint: Checkpoint, config: dict[str, Any], device: str) -> None:
+    """On the CPU a model too large isn't refused by the system: it kills the process, and what runs in it."""
+    available = _memory.available_bytes()
+    if device != "cpu" or checkpoint.folder is None or available is None:
+        return
+    stored = sum(path.stat().st_size for path in checkpoint.folder.glob("*.safetensors"))
+    needed = stored if config.get("dtype", config.get("torch_dtype")) == "float32" else 2 * stored
+    if needed > available:
+        raise EmbedderUnavailable(
+            f"its weights need {_memory.gigabytes(needed)}, {_memory.gigabytes(available)} are free",
+            where=checkpoint.location,
+            hint="use a smaller model, or a machine with a GPU",
+        )
+
+
+def _check_processor(processor: Any, config: dict[str, Any], where: str) -> None:
+    video = processor.video_processor
+    if video.patch_size * video.merge_size != _qwen_inputs.FACTOR:
+        raise EmbedderUnavailable(f"patches of {video.patch_size} pixels, not 16", where=where)
+    if processor.video_token_id != config.get("video_token_id", processor.video_token_id):
+        raise EmbedderUnavailable("the tokenizer is missing or not this model's", where=where)
+    if not processor.chat_template:
+        raise EmbedderUnavailable("the turn template (chat_template.jinja) is missing", where=where)
+
+
+def _unavailable(error: Exception, checkpoint: Checkpoint, device: str) -> EmbedderUnavailable:
+    from huggingface_hub import errors
+
+    where = checkpoint.location
+    causes = _causes(error)
+
+    def caused_by(*kinds: type[BaseException]) -> bool:
+        return any(isinstance(cause, kinds) for cause in causes)
+
+    if any(_memory.is_out_of_memory(cause) for cause in causes):
+        return EmbedderUnavailable(
+            f"out of memory on {device} while loading", where=where, hint="use qwen2b, or add @4bit on CUDA"
+        )
+    if caused_by(errors.GatedRepoError):
+        return EmbedderUnavailable(
+            "its owner grants access on request",
+            where=where,
+            hint=f"ask for it on the hub, then `hf auth login` and `hf download {where}`",
+        )
+    if caused_by(errors.RepositoryNotFoundError, errors.RevisionNotFoundError):
+        return EmbedderUnavailable("no such folder, and no such public model on the hub", where=where)
+    if caused_by(errors.LocalEntryNotFoundError, errors.HfHubHTTPError, ConnectionError, TimeoutError):
+        return EmbedderUnavailable(
+            "not all of it is in the local cache, and the hub cannot be reached",
+            where=where,
+            hint=f"run `hf download {where}` where there is a network, or give a local folder",
+        )
+    return EmbedderUnavailable(
+        f"cannot be loaded: {described(error)}",
+        where=where,
+        hint="if its files are incomplete, download them again",
+    )
+
+
+def described(error: BaseException) -> str:
+    """A library's error in one line: its kind and the first line of what it says."""
+    lines = str(error).strip().splitlines()
+    return f"{type(error).__name__}: {lines[0].strip()}" if lines else type(error).__name__
+
+
+def _causes(error: BaseException | None) -> list[BaseException]:
+    causes: list[BaseException] = []
+    while error is not None and error not in causes:
+        causes.append(error)
+        error = error.__cause__ or error.__context__
+    return causes
+
+
+def _folder_hash(folder: Path) -> str:
+    """Hash over the names and contents of the weights and of every file that says how to use them."""
+    from sentrysearch.footage import fingerprint  # remembers the hashes of large files
+
+    digest = hashlib.sha256()
+    try:
+        for path in sorted(folder.iterdir()):
+            if path.suffix == ".safetensors":
+                digest.update(f"{path.name}\0{fingerprint(path)}\0".encode())
+            elif path.suffix in _DESCRIBING:
+                content = hashlib.sha256(path.read_bytes()).hexdigest()
+                digest.update(f"{path.name}\0sha256:{content}\0".encode())
+    except (OSError, FootageError) as error:
+        raise EmbedderUnavailable(f"cannot be read: {described(error)}", where=folder) from error
+    return digest.hexdigest()
