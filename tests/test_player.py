@@ -208,7 +208,7 @@ def test_options_unknown_to_this_mpv_are_left_out():
     script = (
         f"import sys; sys.path.insert(0, {str(Path(mpv_child.__file__).parent)!r}); import mpv_child\n"
         "mpv_child._OPTIONS = {'no-such-option': '1', 'another-one': 'x', **mpv_child._OPTIONS}\n"
-        "player = mpv_child._player('null'); print(player.hr_seek, player.audio, player.config)\n"
+        "player = mpv_child._player('null', []); print(player.hr_seek, player.audio, player.config)\n"
     )
     shown = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
     assert shown.split() == ["True", "False", "False"]

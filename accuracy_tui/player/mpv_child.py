@@ -79,14 +79,16 @@ def main(socket_fd: int, output: str) -> None:
         connection.sendall(json.dumps(message).encode() + b"\n")
 
     threading.Thread(target=read, daemon=True).start()
+    complaints: list[str] = []  # mpv's own since the last request: why a clip failed
     try:
-        player = _player(output)
+        player = _player(output, complaints)
     except (ImportError, OSError) as error:  # python-mpv raises OSError where it finds no libmpv
         reply({"id": 0, "error": f"libmpv cannot be loaded ({error})"})
         return
     reply({"id": 0})
     while True:
         request = requests.get()
+        complaints.clear()
         try:
             if request["do"] == "show":
                 _show(player, request)
@@ -94,16 +96,20 @@ def main(socket_fd: int, output: str) -> None:
             else:
                 reply({"id": request["id"], "value": _state(player)})
         except Exception as error:  # whatever mpv says is the answer; the next request may work
-            reply({"id": request["id"], "error": str(error) or type(error).__name__})
+            reasons = [str(error) or type(error).__name__, *complaints[:1]]
+            reply({"id": request["id"], "error": ": ".join(reasons)})
 
 
-def _player(output: str) -> Any:
+def _player(output: str, complaints: list[str]) -> Any:
     import mpv
+
+    def complain(_level: str, part: str, text: str) -> None:
+        complaints.append(f"{part}: {text.strip()}")
 
     options = {**_OPTIONS, "vo": output}
     while True:
         try:
-            player = mpv.MPV(**options)
+            player = mpv.MPV(**options, loglevel="error", log_handler=complain)
             break
         except AttributeError as error:  # an option that this version or build of mpv doesn't have
             unknown = error.args[2][1].decode() if len(error.args) > 2 else ""
