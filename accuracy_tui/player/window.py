@@ -44,9 +44,11 @@ class WindowPlayer:
         """
         display = find_display(self._environ)
         self.close()
-        self._child = _Child(_OUTPUTS[display.kind], self._environ)
         try:
+            self._child = _Child(_OUTPUTS[display.kind], self._environ)
             self._child.read_reply(0)
+        except OSError as error:  # no process, no socket, no temporary file
+            raise PlayerError(f"mpv does not start: {error.strerror}") from error
         except (_ChildEnded, PlayerError) as error:
             self.close()
             hint = _INSTALL if isinstance(error, PlayerError) else None
@@ -61,16 +63,13 @@ class WindowPlayer:
             "end": window.end,
             "title": printable(f"{footage.name}  {window.start:.1f}–{window.end:.1f} s"),
         }
-        try:
-            self._ask(request)
-        except _ChildEnded:
-            self._ask_again(request)
-
-    def _ask_again(self, request: dict[str, Any]) -> None:
-        try:
-            self._ask(request)
-        except _ChildEnded as error:
-            raise PlayerError(f"mpv ended while it showed the clip: {error}") from error
+        for attempt in (1, 2):
+            try:
+                self._ask(request)
+                return
+            except _ChildEnded as error:  # crashed by itself before, or by this clip
+                if attempt == 2:
+                    raise PlayerError(f"mpv ended while it showed the clip: {error}") from error
 
     def state(self) -> dict[str, Any]:
         """What is on screen: ``path``, ``time`` (seconds, None before a first clip), ``visible``."""
