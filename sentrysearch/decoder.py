@@ -39,6 +39,8 @@ _UNTIMED = frozenset({"avi", "h264", "hevc", "vvc", "obu", "m4v", "mpegvideo", "
 _NOT_FOOTAGE = Disposition.attached_pic | Disposition.still_image | Disposition.timed_thumbnails
 # Reading goes on past errors; so many in a row without a packet between them mean the rest is gone.
 _READ_ERRORS = 50
+# Pictures held back until one of them has a timestamp.
+_MOST_EARLY = 16
 # Headers that claim more than this are not believed.
 _PLAUSIBLE_SECONDS = 24 * 3600.0
 _MATROSKA_START = Fraction(1, 10)
@@ -203,11 +205,8 @@ class Video:
                 yield Fault(_reason(error))
                 continue
             for frame in frames:
-                decoded = clock.stamp(frame)
-                if frame.is_corrupt:
-                    yield Fault("picture is incomplete")
-                else:
-                    yield decoded
+                yield from clock.stamp(frame)
+        yield from clock.rest()
 
 
 class _Clock:
@@ -217,6 +216,7 @@ class _Clock:
         self._video = video
         self._step = 1 / video.rate
         self._waiting: list[Fraction] = []
+        self._early: list[VideoFrame] = []
         self._next = Fraction(0)
         self._last: Fraction | None = None
 
@@ -233,22 +233,44 @@ class _Clock:
         if self._waiting:
             heapq.heappop(self._waiting)
 
-    def stamp(self, frame: VideoFrame) -> Decoded:
-        """The picture with its time.
+    def stamp(self, frame: VideoFrame) -> Iterator[Decoded | Fault]:
+        """The pictures whose times are known now that this one is decoded, with their times.
 
         Where timestamps are those of decoding order, every packet holds one picture, so the n-th picture
-        shown takes the n-th time: the smallest that waits.
+        shown takes the n-th time: the smallest that waits. The first pictures of a file may lack a timestamp
+        that the ones after them have: they are timed backwards from there.
         """
         video = self._video
-        pts = frame.pts if video.timed else None
-        if pts is not None:
-            time = pts * video.time_base - video.start
+        if video.timed and frame.pts is not None:
+            time = frame.pts * video.time_base - video.start
+            yield from self._early_ones(time - len(self._early) * self._step)
         elif self._waiting:
             time = heapq.heappop(self._waiting)
+        elif self._last is not None:
+            time = self._last + self._step
+        elif len(self._early) < _MOST_EARLY:
+            self._early.append(frame)
+            return
         else:
-            time = Fraction(0) if self._last is None else self._last + self._step
+            yield from self._early_ones(Fraction(0))
+            time = (self._last or Fraction(0)) + self._step
+        yield self._timed(frame, time)
+
+    def rest(self) -> Iterator[Decoded | Fault]:
+        """Pictures of a file without any timestamps."""
+        yield from self._early_ones(Fraction(0))
+
+    def _early_ones(self, first: Fraction) -> Iterator[Decoded | Fault]:
+        early, self._early = self._early, []
+        for number, frame in enumerate(early):
+            yield self._timed(frame, first + number * self._step)
+
+    def _timed(self, frame: VideoFrame, time: Fraction) -> Decoded | Fault:
         self._last = time
-        return Decoded(float(time), pts, float((frame.duration or 0) * video.time_base), frame)
+        if frame.is_corrupt:
+            return Fault("a picture is incomplete")
+        pts = frame.pts if self._video.timed else None
+        return Decoded(float(time), pts, float((frame.duration or 0) * self._video.time_base), frame)
 
 
 def _then_none(
