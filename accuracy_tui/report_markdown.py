@@ -8,8 +8,8 @@ from accuracy_tui.grid import State
 from accuracy_tui.report import Report, cell_judged, interval, number, query_measures
 from sentrysearch.text import printable
 
-# Everything that could become a link, a mention, an image, HTML, emphasis or a new table cell.
-_MARKUP = re.compile(r"([\\`*_{}\[\]<>|#~!&:@$])")
+# Everything that could become a link, an image, code, HTML, emphasis, a formula or a new table cell.
+_MARKUP = re.compile(r"([\\`*_{}\[\]<>|#~&$])")
 
 
 def render_markdown(report: Report, per_query: bool) -> str:

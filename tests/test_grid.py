@@ -1,12 +1,12 @@
 """The grid's cells, and which of them a verdict changes."""
 
 import pytest
-from support.runs import looker, make_run, window
 
 from accuracy_tui.benchmark import Query
 from accuracy_tui.grid import Grid, State
 from accuracy_tui.metrics import precision_at, reciprocal_rank
 from accuracy_tui.verdicts import Verdict
+from support.runs import looker, make_run, window
 
 VAN, ROAD = Query("van", "fine"), Query("road", "floor")
 

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.runs import looker, make_run, window
 
 from accuracy_tui.benchmark import Query
 from accuracy_tui.grid import Grid
@@ -25,6 +24,7 @@ from accuracy_tui.metrics import (
     reciprocal_rank,
 )
 from accuracy_tui.summary import cutoffs, summarise
+from support.runs import looker, make_run, window
 
 NAMED = {
     "–": NO_HIT,

@@ -1,9 +1,8 @@
 """The pool: one item for what several models returned, in the order in which it is best judged."""
 
-from support.runs import make_run, window
-
 from accuracy_tui.benchmark import Query
 from accuracy_tui.pool import PoolItem, pool
+from support.runs import make_run, window
 
 VAN = Query("van", "fine")
 ROAD = Query("road", "floor")

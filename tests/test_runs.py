@@ -5,11 +5,11 @@ import json
 import os
 
 import pytest
-from support.runs import make_run, ranked, window
 
 from accuracy_tui.benchmark import Query
 from accuracy_tui.runs import load_run, load_runs, run_file_name, save_run
 from sentrysearch.errors import BadInput, SentrySearchError
+from support.runs import make_run, ranked, window
 
 VAN = Query("amazon prime van", "fine")
 ROAD = Query("car driving on road", "floor")
