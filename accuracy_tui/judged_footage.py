@@ -142,6 +142,10 @@ class Ownership:
         name, start, end = split_window_key(key)
         return Window(name or self.owner or "", start / 10, end / 10)
 
+    def headers_written(self) -> None:
+        """The file's footage lines are up to date."""
+        self.first, self.missing, self.changed = None, (), {}
+
     @property
     def headers_to_write(self) -> bool:
         return bool(self.first or self.missing or self.changed)

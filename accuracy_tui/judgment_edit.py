@@ -14,9 +14,10 @@ from dataclasses import replace
 
 from accuracy_tui.judged_footage import Ownership, header_line, read_headers
 from accuracy_tui.judgment_file import MAX_PLAIN_KEY, JudgmentFile, read_verdicts
+from accuracy_tui.verdicts import JudgmentsError
 from accuracy_tui.window_keys import split_window_key
 from accuracy_tui.yaml_quoting import quoted, unquoted
-from sentrysearch.errors import BadInput, SentrySearchError
+from sentrysearch.errors import BadInput
 
 _DOUBLE = r'"((?:[^"\\]|\\.)*)"'
 _SINGLE = r"'((?:[^']|'')*)'"
@@ -38,7 +39,7 @@ def edited(file: JudgmentFile, ownership: Ownership, changes: Changes) -> Judgme
     """The file with verdicts changed and its footage lines brought up to date.
 
     Raises:
-        SentrySearchError: the result does not read back as it must; better no edit than a wrong one.
+        JudgmentsError: the result does not read back as it must; better no edit than a wrong one.
     """
     after = {query: _changed(file.verdicts.get(query, {}), entries) for query, entries in changes.items()}
     verdicts = {**file.verdicts, **after}
@@ -62,7 +63,7 @@ def edited(file: JudgmentFile, ownership: Ownership, changes: Changes) -> Judgme
         rewrite=False,
     )
     if not _reads_back(result, ownership, after):
-        raise SentrySearchError(
+        raise JudgmentsError(
             "cannot be edited without risk",
             where=file.path,
             hint='write its verdicts one a line, "start-end": true, below "query":',

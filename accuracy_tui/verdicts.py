@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from sentrysearch.errors import SentrySearchError
+
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
@@ -16,3 +18,7 @@ class Verdict:
 
 
 UNJUDGED = Verdict(None)
+
+
+class JudgmentsError(SentrySearchError):
+    """A verdict could not be recorded, or the file not be written; what was acknowledged is safe."""
