@@ -1,0 +1,391 @@
+"""One embedder over all windows and all queries, as a generator of progress.
+
+::
+
+    frames.sample ─┐                ┌─ embed_windows ─┐
+    (its threads   ├─ windows, one ─┤  (a thread for  ├─ results ─ appended to the collection
+    decode ahead)  │  at a time     └─ each at once) ─┘            by whoever iterates the pass
+    no frames ─────┘
+
+Decoding overlaps the model's work: while the model is busy the decoder fills its bounded queue, and whatever
+thread of the model is free takes the next windows from it. Nothing here prints or knows of a terminal.
+"""
+
+from __future__ import annotations
+
+import queue
+import statistics
+import sys
+import threading
+import time
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
+
+from sentrysearch.embedders._vectors import query_label, unit_vectors, window_label
+from sentrysearch.errors import Cancelled, EmbedderFailed, FootageError, SentrySearchError
+from sentrysearch.search import rank
+from sentrysearch.store import Collection
+from sentrysearch.types import Embedder, Footage, Hit, Window, WindowFrames
+
+if TYPE_CHECKING:  # PyAV is loaded by the passes that decode
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from sentrysearch.frames import Damage, DecodeStatistics
+
+_PROGRESS_SECONDS = 0.25
+"""At least this long from one ``Embedding`` event to the next; the first and the last come in any case."""
+_POLL_SECONDS = 0.05
+"""How often a waiting pass looks whether it is cancelled."""
+_GRACE_SECONDS = 2.0
+"""How long a pass that ends early waits for what the model is busy with; then it is left to end alone."""
+_LONGEST_MESSAGE = 300
+"""Characters shown of an error of a library."""
+
+
+@dataclass(frozen=True, slots=True)
+class Loading:
+    """The model is being loaded."""
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """The model is ready."""
+
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Embedding:
+    """How far the windows are; those that were in the collection already count as done."""
+
+    done: int
+    total: int
+    windows_per_second: float
+    """Of this pass; 0 before its first window."""
+    eta_seconds: float | None
+    """None before the first window."""
+
+
+@dataclass(frozen=True, slots=True)
+class Damaged:
+    """A stretch of footage that could not be decoded; the pass goes on without it."""
+
+    damage: Damage
+
+
+@dataclass(frozen=True, slots=True)
+class Searched:
+    """A query's hits, or why it has none."""
+
+    query: str
+    hits: tuple[Hit, ...]
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Timings:
+    """Seconds; None where there was nothing to time."""
+
+    load: float
+    decode: float
+    """CPU seconds of decoding and preparing pictures, all threads together."""
+    embed: float
+    """From the first window asked for to the last one stored."""
+    cold_query: float | None
+    """The first query: embedding and ranking."""
+    warm_query: float | None
+    """Median of the queries after the first."""
+
+    def as_dict(self) -> dict[str, float]:
+        """What was timed, by name."""
+        return {name: seconds for name, seconds in asdict(self).items() if seconds is not None}
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """The pass is over."""
+
+    timings: Timings
+
+
+PassEvent = Loading | Loaded | Embedding | Damaged | Searched | Finished
+
+
+def embedder_pass(
+    embedder: Embedder,
+    footages: Sequence[Footage],
+    windows: Sequence[Window],
+    queries: Sequence[str],
+    collection: Collection,
+    *,
+    k: int,
+    cancel: threading.Event,
+) -> Generator[PassEvent, None, None]:
+    """Loads the embedder, embeds the windows that the collection lacks, then embeds and ranks each query.
+
+    Every batch is appended as soon as it is embedded, so whatever ends the pass, what was embedded stays.
+    When a batch fails, those already being embedded are waited for and appended before the error is raised.
+
+    Args:
+        embedder: not closed here.
+        footages: where the windows lie.
+        windows: those that are in the collection are not embedded again.
+        queries: searched in this order; one that fails is ``Searched`` with its error, and the rest go on.
+        collection: all its windows are ranked, in the end.
+        k: hits a query.
+        cancel: set it to end the pass within a few seconds, whatever the model is doing.
+
+    Raises:
+        EmbedderError: the model cannot be loaded, or failed; names the window.
+        FootageError: no window at all could be decoded.
+        Cancelled: ``cancel`` was set.
+
+    Closing the generator ends it as ``cancel`` does.
+    """
+    yield Loading()
+    began = time.perf_counter()
+    try:
+        embedder.load()
+    except Exception as error:
+        raise _translated(error, f"loading {embedder.name}") from error
+    load = time.perf_counter() - began
+    yield Loaded(load)
+
+    began = time.perf_counter()
+    decode = yield from _embed(embedder, footages, windows, collection, cancel)
+    embed = time.perf_counter() - began
+    if windows and not len(collection):
+        raise FootageError("not one window could be decoded", where=", ".join(item.name for item in footages))
+
+    latencies: list[float] = []
+    stored, vectors = collection.windows(), collection.vectors()
+    for query in queries:
+        _check(cancel)
+        began = time.perf_counter()
+        searched = _search(embedder, query, stored, vectors, k)
+        if searched.error is None:
+            latencies.append(time.perf_counter() - began)
+        yield searched
+    cold, warm = latencies[:1], latencies[1:]
+    yield Finished(
+        Timings(load, decode, embed, cold[0] if cold else None, statistics.median(warm) if warm else None)
+    )
+
+
+def _check(cancel: threading.Event) -> None:
+    if cancel.is_set():
+        raise Cancelled
+
+
+def _search(
+    embedder: Embedder, query: str, windows: Sequence[Window], vectors: NDArray[np.float32], k: int
+) -> Searched:
+    label = query_label(query)
+    try:
+        vector = unit_vectors([embedder.embed_query(query)], [label], embedder.dimension)
+    except Cancelled:
+        raise
+    except Exception as error:
+        return Searched(query, (), str(_translated(error, label)))
+    (hits,) = rank(windows, vectors, vector, k)
+    return Searched(query, tuple(hits))
+
+
+def _embed(
+    embedder: Embedder,
+    footages: Sequence[Footage],
+    windows: Sequence[Window],
+    collection: Collection,
+    cancel: threading.Event,
+) -> Generator[PassEvent, None, float]:
+    """Embeds what the collection lacks; returns the CPU seconds that decoding took."""
+    from sentrysearch.frames import DecodeStatistics
+
+    wanted = dict.fromkeys(windows)
+    missing = [window for window in wanted if window not in collection]
+    progress = _Progress(len(wanted) - len(missing), len(wanted))
+    yield progress.event()
+    if not missing:
+        return 0.0
+    stop = threading.Event()
+    decoding = DecodeStatistics()
+    crew = _Crew(embedder, _source(embedder, footages, missing, stop, decoding), stop)
+    try:
+        for result in crew.results(cancel):
+            if isinstance(result, _Batch):
+                collection.append(result.windows, result.vectors)
+                if progress.add(len(result.windows)):
+                    yield progress.event()
+            else:
+                yield Damaged(result)
+    finally:
+        for batch in crew.close():
+            collection.append(batch.windows, batch.vectors)
+    yield progress.event()
+    return decoding.decode_seconds + decoding.prepare_seconds
+
+
+def _source(
+    embedder: Embedder,
+    footages: Sequence[Footage],
+    windows: Sequence[Window],
+    stop: threading.Event,
+    decoding: DecodeStatistics,
+) -> Generator[WindowFrames | Damage, None, None]:
+    """The windows as the embedder takes them, decoded as they are asked for and somewhat ahead."""
+    from sentrysearch.frames import sample
+
+    if embedder.sampling is None:
+        by_name = {footage.name: footage for footage in footages}
+        yield from (WindowFrames(window, by_name[window.footage], ()) for window in windows)
+    else:
+        yield from sample(
+            footages, windows, embedder.sampling, embedder.prepare, cancel=stop, statistics=decoding
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Batch:
+    windows: list[Window]
+    vectors: NDArray[np.float32]
+
+
+class _Crew:
+    """The threads that embed: each takes windows from the source, embeds them, and takes the next."""
+
+    def __init__(
+        self, embedder: Embedder, source: Generator[WindowFrames | Damage, None, None], stop: threading.Event
+    ) -> None:
+        self._embedder = embedder
+        self._source = source
+        self._source_lock = threading.Lock()
+        self._stop = stop
+        self._results: queue.SimpleQueue[_Batch | Damage | SentrySearchError | None] = queue.SimpleQueue()
+        self._threads = [
+            threading.Thread(target=self._work, name=f"{embedder.name} {number}", daemon=True)
+            for number in range(embedder.concurrency)
+        ]
+
+    # The thread that iterates the pass.
+
+    def results(self, cancel: threading.Event) -> Iterator[_Batch | Damage]:
+        """What the threads make, until all are done; raises the first error after the last result."""
+        for thread in self._threads:
+            thread.start()
+        busy = len(self._threads)
+        failure: SentrySearchError | None = None
+        while busy:
+            _check(cancel)
+            try:
+                result = self._results.get(timeout=_POLL_SECONDS)
+            except queue.Empty:
+                continue
+            if result is None:
+                busy -= 1
+            elif isinstance(result, SentrySearchError):
+                failure = failure or result
+                self._stop.set()  # the others finish what they have, and take no more
+            else:
+                yield result
+        if failure is not None:
+            raise failure
+
+    def close(self) -> Iterator[_Batch]:
+        """Ends the threads and the source; gives what was made and not yet taken from :meth:`results`."""
+        self._stop.set()
+        until = time.monotonic() + _GRACE_SECONDS
+        for thread in self._threads:
+            if thread.ident is not None:
+                thread.join(max(0.0, until - time.monotonic()))
+        if self._source_lock.acquire(timeout=_GRACE_SECONDS):
+            try:
+                self._source.close()
+            finally:
+                self._source_lock.release()
+        while not self._results.empty():
+            result = self._results.get()
+            if isinstance(result, _Batch):
+                yield result
+
+    # The crew's threads.
+
+    def _work(self) -> None:
+        try:
+            while batch := self._take():
+                self._results.put(self._embedded(batch))
+        except BaseException as error:  # to be raised by whoever iterates the pass
+            self._results.put(_translated(error, "footage"))
+        finally:
+            self._results.put(None)
+
+    def _take(self) -> list[WindowFrames]:
+        """The next windows, as many as the embedder wants at once; none at the end."""
+        batch: list[WindowFrames] = []
+        with self._source_lock:
+            while len(batch) < self._embedder.batch_size and not self._stop.is_set():
+                try:
+                    item = next(self._source, None)
+                except Cancelled:  # stopped meanwhile
+                    break
+                if item is None:
+                    break
+                if isinstance(item, WindowFrames):
+                    batch.append(item)
+                else:
+                    self._results.put(item)
+        return [] if self._stop.is_set() else batch
+
+    def _embedded(self, batch: Sequence[WindowFrames]) -> _Batch:
+        windows = [item.window for item in batch]
+        labels = [window_label(window) for window in windows]
+        try:
+            raw = self._embedder.embed_windows(batch)
+            return _Batch(windows, unit_vectors(raw, labels, self._embedder.dimension))
+        except Exception as error:
+            others = f" or one of {len(batch) - 1} beside it" if len(batch) > 1 else ""
+            raise _translated(error, labels[0] + others) from error
+
+
+class _Progress:
+    """Counts windows and says when it is time to tell."""
+
+    def __init__(self, done: int, total: int) -> None:
+        self._before = self._done = done
+        self._total = total
+        self._began = self._told = time.monotonic()
+
+    def add(self, windows: int) -> bool:
+        """Whether an event is due."""
+        self._done += windows
+        return time.monotonic() - self._told >= _PROGRESS_SECONDS
+
+    def event(self) -> Embedding:
+        self._told = time.monotonic()
+        made = self._done - self._before
+        rate = made / max(self._told - self._began, 1e-9)
+        eta = (self._total - self._done) / rate if made else None
+        return Embedding(self._done, self._total, rate, eta)
+
+
+def _translated(error: BaseException, where: str) -> SentrySearchError:
+    """An error of a library as one line; errors of our own as they are."""
+    if isinstance(error, SentrySearchError):
+        return error
+    if _is_out_of_memory(error):
+        return EmbedderFailed("out of memory", where=where, hint="free some, or take a smaller model")
+    message = " ".join(str(error).split())[:_LONGEST_MESSAGE]
+    return EmbedderFailed(
+        f"{type(error).__name__}: {message}" if message else type(error).__name__, where=where
+    )
+
+
+def _is_out_of_memory(error: BaseException) -> bool:
+    if isinstance(error, MemoryError):
+        return True
+    if "torch" not in sys.modules:  # then it isn't torch's, and asking would import it
+        return False
+    from sentrysearch.embedders._memory import is_out_of_memory
+
+    return is_out_of_memory(error)
