@@ -286,7 +286,6 @@ class _Crew:
                 busy -= 1
             elif isinstance(result, SentrySearchError):
                 failure = failure or result
-                self._stop.set()  # the others finish what they have, and take no more
             else:
                 yield result
         if failure is not None:
@@ -316,6 +315,7 @@ class _Crew:
             while batch := self._take():
                 self._results.put(self._embedded(batch))
         except BaseException as error:  # to be raised by whoever iterates the pass
+            self._stop.set()  # the others finish what they have, and take no more
             self._results.put(_translated(error, "footage"))
         finally:
             self._results.put(None)
