@@ -83,7 +83,7 @@ def parse(
     found = _strict(clean, own) or _full(path, text, clean, own)
     verdicts, starts, ownership, regular = found
     first = min(starts.values(), default=len(lines))
-    ends = [*list(starts.values())[1:], len(lines)]
+    ends = [*list(starts.values())[1:], len(lines)][: len(starts)]
     # A query in the middle of a line, or not at a line's beginning, leaves no lines to edit.
     rewrite = not regular and not _has_lines(clean, starts, verdicts)
     chunks = (
