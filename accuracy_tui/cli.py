@@ -84,9 +84,8 @@ def run(
     Each model's ranked hits are saved beside the benchmark, so that `accuracy-tui table` prints the table
     again in no time.
     """
-    from accuracy_tui.judgments import Judgments
     from accuracy_tui.runner import Job
-    from accuracy_tui.session import as_run_footage, comparable, load_saved, read_footage
+    from accuracy_tui.session import as_run_footage, comparable, load_saved, open_judgments, read_footage
     from sentrysearch.store import sweep
 
     benchmark = options.with_queries(options.find_benchmark(benchmark_file, demo=demo), fine, floor)
@@ -97,9 +96,10 @@ def run(
             benchmark, footage, progress=lambda what, done, total: line.show(what, done=done, total=total)
         )
     watched = as_run_footage(footages)
-    with Judgments.open(
-        benchmark.judgments, watched, write=judge, accept_footage=accept_footage, implied=implied
+    with open_judgments(
+        benchmark, watched, write=judge, accept_footage=accept_footage, implied=implied
     ) as judgments:
+        _say_state(judgments, judge)
         sweep()
         job = Job(
             models=chosen,
@@ -114,11 +114,10 @@ def run(
         saved, notes = load_saved(benchmark)
         kept, left_out = comparable(saved, benchmark, watched)
         kept = [run for run in kept if run.model in chosen]
-        if judge:
-            _judge(benchmark, kept, judgments, footages)
+        judging_failed = judge and not _judge(benchmark, kept, judgments, footages)
         report = _report(benchmark, kept, judgments, chosen, failures, [*notes, *left_out])
         _print(report, form)
-    failed = failures or any(summary.failed for summary in report.summaries)
+    failed = failures or judging_failed or any(summary.failed for summary in report.summaries)
     return terminal.FAILED if failed else terminal.DONE
 
 
@@ -173,9 +172,9 @@ def judge(
         )
         for note in notes:
             terminal.say(printable(note))
-        _judge(benchmark, runs, judgments, footages)
+        judged = _judge(benchmark, runs, judgments, footages)
         _print(_report(benchmark, runs, judgments, [run.model for run in runs], {}, []), "text")
-    return terminal.DONE
+    return terminal.DONE if judged else terminal.FAILED
 
 
 @cli.command()
@@ -276,8 +275,7 @@ def _saved(
     footage: Sequence[RunFootage] | None = None,
 ) -> tuple[list[Run], Judgments, list[str]]:
     """The saved runs that can stand in one table, the judgments (closed with the stack), and notes."""
-    from accuracy_tui.judgments import Judgments
-    from accuracy_tui.session import comparable, load_saved
+    from accuracy_tui.session import comparable, load_saved, open_judgments
 
     saved, problems = load_saved(benchmark)
     runs, left_out = comparable(saved, benchmark, footage)
@@ -287,9 +285,8 @@ def _saved(
     if not runs:
         more = f" ({notes[0]})" if notes else ""
         raise BadInput(f"no runs to show{more}", where=benchmark.runs, hint="`accuracy-tui run` makes them")
-    judgments = stack.enter_context(
-        Judgments.open(benchmark.judgments, runs[0].footage, write=write, implied=implied)
-    )
+    judgments = stack.enter_context(open_judgments(benchmark, runs[0].footage, write=write, implied=implied))
+    _say_state(judgments, write)
     return runs, judgments, notes
 
 
@@ -333,11 +330,15 @@ def _print(report: Report, form: str, *, per_query: bool = False) -> None:
 
 def _judge(
     benchmark: Benchmark, runs: Sequence[Run], judgments: Judgments, footages: Sequence[Footage]
-) -> None:
+) -> bool:
+    """Asks for the verdicts that are missing; False where none could be taken."""
     from accuracy_tui.judging import judge as ask
     from accuracy_tui.player import find_player, play_command
     from accuracy_tui.pool import pool
 
+    if judgments.read_only:
+        terminal.say(f"not judging: {judgments.why_read_only}")
+        return False
     items = [
         item
         for item in pool(runs, None, benchmark.queries)
@@ -345,7 +346,7 @@ def _judge(
     ]
     if not items:
         terminal.say("nothing to judge: every pool item has its verdict")
-        return
+        return True
     route = find_player()
     terminal.say(route.line)
     try:
@@ -362,6 +363,27 @@ def _judge(
         if route.player is not None:
             route.player.close()
     terminal.say(f"{outcome.judged} judged, {outcome.left} left")
+    _say_state(judgments, False)
+    return True
+
+
+def _say_state(judgments: Judgments, write: bool) -> None:
+    """Says what the user should know of the judgments before leaning on them."""
+    from accuracy_tui.judging import describe
+
+    if write and judgments.read_only:
+        terminal.say(judgments.why_read_only)
+    while judgments.notices:
+        terminal.say(printable(judgments.notices.pop(0)))
+    for conflict in judgments.conflicts:
+        mine, theirs = (
+            "unjudged" if value is None else "yes" if value else "no"
+            for value in (conflict.mine, conflict.theirs)
+        )
+        terminal.say(
+            f"conflict: {printable(conflict.query)} · {describe(conflict.window)} was judged {mine} here and "
+            f"is {theirs} in the file; {mine} counts until it is judged again"
+        )
 
 
 def _read_key() -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import datetime
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -64,7 +64,7 @@ class ModelFailed:
 RunnerEvent = ModelProgress | ModelFinished | ModelFailed
 
 
-def run_models(job: Job, *, cancel: threading.Event) -> Iterator[RunnerEvent]:
+def run_models(job: Job, *, cancel: threading.Event) -> Generator[RunnerEvent, None, None]:
     """Runs the job's models one after another.
 
     Raises:

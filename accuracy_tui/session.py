@@ -11,6 +11,8 @@ from accuracy_tui.runs import Run, RunFootage, load_runs
 from sentrysearch.errors import BadInput
 
 if TYPE_CHECKING:
+    from accuracy_tui.judged_footage import FootageIdentity
+    from accuracy_tui.judgments import Judgments
     from sentrysearch.types import Footage
 
 Progress = Callable[[str, int, int | None], None]
@@ -64,6 +66,26 @@ def _local(source: FootageSource, progress: Progress | None) -> Path:
     return source.path
 
 
+def open_judgments(
+    benchmark: Benchmark,
+    footage: Sequence[FootageIdentity],
+    *,
+    write: bool,
+    implied: bool,
+    accept_footage: bool = False,
+) -> Judgments:
+    """Opens the benchmark's judgments; ``implied`` False leaves out verdicts that follow from others.
+
+    Raises:
+        BadInput: the file is malformed, or its verdicts belong to another clip.
+    """
+    from accuracy_tui.judgments import Judgments
+
+    judgments = Judgments.open(benchmark.judgments, footage, write=write, accept_footage=accept_footage)
+    judgments.implied = implied
+    return judgments
+
+
 def load_saved(benchmark: Benchmark) -> tuple[list[Run], list[str]]:
     """The benchmark's saved runs, and a line for each file that could not be read."""
     loaded = load_runs(benchmark.runs)
@@ -83,7 +105,8 @@ def comparable(
     Returns:
         The runs in the benchmark's order of models, then by name; and a line for each one left out.
     """
-    kept, left_out = [], []
+    kept: list[Run] = []
+    left_out: list[Run] = []
     for run in runs:
         (kept if run.window == benchmark.window else left_out).append(run)
     notes = [

@@ -104,8 +104,8 @@ class ProgressLine:
             self._progress = progress.Progress(
                 progress.TextColumn("{task.description}", markup=False),
                 progress.BarColumn(),
-                progress.TextColumn("{task.fields[done]}", markup=False),
-                progress.TextColumn("{task.fields[eta]}", markup=False),
+                progress.TextColumn("{task.fields[note]}", markup=False),
+                progress.TextColumn("{task.fields[left]}", markup=False),
                 console=Console(stderr=True),
                 transient=True,
             )
@@ -138,13 +138,14 @@ class ProgressLine:
         """
         if self._progress is None:
             return
-        fields = {"done": printable(note), "eta": "" if eta is None else f"{_duration(eta)} left"}
+        left = "" if eta is None else f"{_duration(eta)} left"
         if self._task is None:
-            self._task = self._progress.add_task(printable(what), total=total, completed=done, **fields)
-        else:
-            self._progress.update(self._task, description=printable(what), completed=done, **fields)
-            # update() takes None for "as it was"; a task whose total isn't known pulses.
-            self._progress.tasks[0].total = total
+            self._task = self._progress.add_task("", note="", left="")
+        self._progress.update(
+            self._task, description=printable(what), completed=done, note=printable(note), left=left
+        )
+        # update() takes None for "as it was"; a task whose total isn't known pulses.
+        self._progress.tasks[0].total = total
 
     def say(self, message: object) -> None:
         """A line that stays, above the bar."""
