@@ -19,7 +19,7 @@ BENCHMARK = """\
 # a comment
 name: clips
 footage:
-  - {url: "https://example.org/a.mp4", sha256: 0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef}
+  - {url: "https://example.org/a.mp4", sha256: DIGEST}
   - b.mp4
 window: {length: 30, overlap: 5}
 k: 5
@@ -31,7 +31,7 @@ queries:
   fine:
     - white "van"
     - 'it''s'
-"""
+""".replace("DIGEST", "0123456789abcdef" * 4)
 RUN = make_run(
     "m",
     {
@@ -46,25 +46,8 @@ QRELS = "amazon+prime+van 0 no-hit 0\namazon+prime+van 0 clip.mp4@10.0-20.0 1\nr
 SNIPPETS = st.sampled_from(
     [
         *"\0\t\n\r :-,[]{}#&*!|>'\"%@`~?<=\x1b\x85\ufeff\u2028\ud800",
-        "<<<<<<< HEAD\n",
-        "*a",
-        "&a ",
-        "!!python/object:a ",
-    ]
-    + [
-        "1e999",
-        "-1",
-        ".nan",
-        "NaN",
-        "Infinity",
-        "null",
-        "true",
-        "no",
-        "1:30",
-        "9" * 5000,
-        "[" * 200,
-        "- ",
-        "k: 5\n",
+        *("<<<<<<< HEAD\n", "*a", "&a ", "!!python/object:a ", "- ", "k: 5\n", "[" * 200, "9" * 5000),
+        *("1e999", "-1", ".nan", "NaN", "Infinity", "null", "true", "no", "1:30"),
     ]
 )
 
@@ -127,20 +110,9 @@ VALUES = st.recursive(
     max_leaves=6,
 )
 NAMES = [
-    "name",
-    "footage",
-    "window",
-    "k",
-    "models",
-    "judgments",
-    "runs",
-    "queries",
-    "fine",
-    "floor",
-    "path",
-    "url",
+    *("name", "footage", "window", "k", "models", "judgments", "runs", "queries"),
+    *("fine", "floor", "path", "url", "sha256", "length", "overlap"),
 ]
-NAMES += ["sha256", "length", "overlap"]
 
 
 @fuzzed
