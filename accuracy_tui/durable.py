@@ -36,7 +36,7 @@ def write_beside(path: Path, data: bytes, suffix: str) -> Path:
     Raises:
         OSError: the disk is full, the folder read-only, …
     """
-    beside = path.with_name(f".{path.name}{suffix}")
+    beside = path.with_name(f".{path.name.removeprefix('.')}{suffix}")
     with contextlib.suppress(FileNotFoundError):
         beside.unlink()  # what a killed process left
     descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)

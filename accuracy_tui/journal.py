@@ -31,8 +31,6 @@ KEPT = 1000
 LONG = 1 << 20
 """Bytes from which a journal is written anew."""
 
-_sync = getattr(os, "fdatasync", os.fsync)  # the length of the file is synced too, its times needn't be
-
 
 @dataclass(frozen=True, slots=True)
 class Entry:
@@ -231,6 +229,11 @@ class JournalWriter:
             aside = self._path.with_name(f"{self._path.name}.damaged-{number}")
         aside.hardlink_to(self._path)
         self._write_anew()
+
+
+def _sync(descriptor: int) -> None:
+    # The length of the file is synced too, its times needn't be.
+    os.fdatasync(descriptor) if hasattr(os, "fdatasync") else os.fsync(descriptor)
 
 
 def _line(fields: dict[str, Any]) -> bytes:

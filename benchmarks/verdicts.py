@@ -72,7 +72,7 @@ def measure(folder: Path) -> None:
     path.write_text("".join(lines))
 
     def load() -> Any:
-        return yaml.load(path.read_bytes(), yaml.CSafeLoader)  # noqa: S506
+        return yaml.load(path.read_bytes(), yaml.CSafeLoader)
 
     def opened() -> list[Judgments]:
         return [Judgments.open(path, FOOTAGE, write=False)]
