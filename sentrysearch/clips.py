@@ -131,8 +131,10 @@ def _shown(footage: Footage, start: float, end: float) -> Iterator[tuple[Decoded
     with Video(footage.path) as video:
         aspect = video.stream.sample_aspect_ratio
         before: Decoded | None = None
+        ended = True
         for item in _decoded_from(video, start):
             if item.time >= end - TOLERANCE:
+                ended = False
                 break
             if item.time > start + TOLERANCE:
                 if before is not None:
@@ -141,7 +143,7 @@ def _shown(footage: Footage, start: float, end: float) -> Iterator[tuple[Decoded
                 yield item, aspect
             else:
                 before = item
-        if before is not None:
+        if before is not None and not (ended and before.time + video.hold_seconds(before) < start):
             yield before, aspect
 
 

@@ -45,6 +45,9 @@ _MOST_EARLY = 16
 _PLAUSIBLE_SECONDS = 24 * 3600.0
 _MATROSKA_START = Fraction(1, 10)
 _MICROSECOND = Fraction(1, 1_000_000)
+# Where footage is damaged or ends early, a picture stands for moments this long after (or before) it.
+HOLD_SECONDS = 0.5
+_HOLD_PICTURES = 2
 _ASSUMED_RATE = Fraction(25)
 
 
@@ -118,6 +121,11 @@ class Video:
         """The time of a timestamp as a player shows it."""
         return float(pts * self.time_base - self.start)
 
+    def hold_seconds(self, shown: Decoded | None) -> float:
+        """How long a picture stands for what follows it where nothing does."""
+        own = 0.0 if shown is None else shown.duration
+        return max(HOLD_SECONDS, _HOLD_PICTURES / float(self.rate), own)
+
     def duration(self) -> float:
         """Seconds from the container's start to the end of the video; leaves it at some other position.
 
@@ -126,8 +134,9 @@ class Video:
         """
         declared = self._declared_duration()
         if declared is not None and declared <= _PLAUSIBLE_SECONDS:
-            return max(declared, self._end_from(declared))
-        return self._end_from(0.0)
+            return max(declared, self._end_of_tail(declared)) if self.timed else declared
+        with Video(self.path) as fresh:
+            return fresh._end_of_packets()
 
     def _declared_duration(self) -> float | None:
         if self.stream.duration is not None and self.stream.duration > 0:
@@ -143,22 +152,25 @@ class Video:
             seconds = float(container * _MICROSECOND)
         return seconds
 
-    def _end_from(self, position: float) -> float:
-        """The end of the last packet, reading from the key frame before a position in seconds."""
-        with contextlib.suppress(av.error.FFmpegError):
+    def _end_of_tail(self, position: float) -> float:
+        try:
             self.seek(round((Fraction(position) + self.start) / self.time_base))
+        except av.error.FFmpegError:
+            return 0.0
+        return self._end_of_packets()
+
+    def _end_of_packets(self) -> float:
+        """The end of the last picture, in seconds, of the packets that follow."""
         end, count = Fraction(0), 0
         for packet in self.packets():
             if isinstance(packet, Fault):
                 continue
             count += 1
-            if self.timed and packet.pts is not None:
+            if packet.pts is not None:
                 # With B-frames at a variable rate a packet's duration is not that of its picture.
                 length = min((packet.duration or 0) * self.time_base, 1 / self.rate)
                 end = max(end, packet.pts * self.time_base - self.start + length)
-        if end > 0 or position > 0:
-            return float(end)
-        return float(count / self.rate)
+        return float(end) if self.timed else float(count / self.rate)
 
     def seek(self, pts: int) -> None:
         """Moves to a key frame at or before a timestamp, as well as the container can.

@@ -24,7 +24,6 @@ _TIMEOUT_SECONDS = 30.0
 # Attempts in a row that bring nothing before it gives up; the pause doubles with each.
 _ATTEMPTS = 5
 _PAUSE_SECONDS = 0.5
-_CHUNK = 1 << 18
 _LONGEST_NAME = 120
 _WORTH_RETRYING = frozenset({408, 425, 429, 500, 502, 503, 504})
 
@@ -144,7 +143,7 @@ def _receive(client: httpx.Client, url: str, partial: BufferedRandom, progress: 
                 raise _TryAgain("the server sent another part than was asked for")
             there = 0
         total = _total(response)
-        for chunk in response.iter_raw(_CHUNK):
+        for chunk in response.iter_raw():
             partial.write(chunk)
             there += len(chunk)
             if progress is not None:

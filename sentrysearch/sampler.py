@@ -13,16 +13,13 @@ import av.error
 import numpy as np
 from numpy.typing import NDArray
 
-from sentrysearch.decoder import Decoded, Fault, Video
+from sentrysearch.decoder import HOLD_SECONDS, Decoded, Fault, Video
 from sentrysearch.picture import DecodedPicture, Scalers
 from sentrysearch.segments import TOLERANCE, Entry, Segment
 from sentrysearch.types import Frame, Picture
 
 Prepare = Callable[[Picture], NDArray[np.uint8]]
 
-# Where footage is damaged or ends early, a picture stands for samples this long after (or before) it.
-_HOLD_SECONDS = 0.5
-_HOLD_PICTURES = 2
 # Damage that begins so soon after other damage is told together with it.
 _MERGE_SECONDS = 1.0
 
@@ -168,7 +165,7 @@ class SegmentSampler:
         self, video: Video, moment: float, shown: Decoded | None, after: Decoded | None, damaged: bool
     ) -> Sampled:
         """The picture on show at a moment; across damage only what is near enough to stand for it."""
-        hold = _hold(video, shown)
+        hold = video.hold_seconds(shown)
         if shown is not None and (not damaged or moment <= shown.time + hold):
             return Sampled(moment, self._frame(video, moment, shown))
         if after is not None and shown is None and after.time - moment <= hold:
@@ -185,12 +182,12 @@ class SegmentSampler:
         return Frame(self._name, moment, self._prepared[1])
 
     def _note_late_start(self, first: Decoded, faults: list[str]) -> None:
-        if faults or first.time > _HOLD_SECONDS:
+        if faults or first.time > HOLD_SECONDS:
             self._note(0.0, first.time, faults[0] if faults else "no picture yet")
 
     def _note_early_end(self, video: Video, shown: Decoded | None, faults: list[str]) -> None:
         """Notes what is missing after the last picture, where the file ended before the samples did."""
-        end = 0.0 if shown is None else shown.time + _hold(video, shown)
+        end = 0.0 if shown is None else shown.time + video.hold_seconds(shown)
         if faults or end + TOLERANCE < self._duration:
             start = 0.0 if shown is None else min(shown.time + shown.duration, self._duration)
             self._note(start, self._duration, faults[0] if faults else "the file ends early")
@@ -208,10 +205,6 @@ def _seek(video: Video, entry: Entry) -> bool:
     except av.error.FFmpegError:
         return False
     return True
-
-
-def _hold(video: Video, shown: Decoded | None) -> float:
-    return max(_HOLD_SECONDS, _HOLD_PICTURES / float(video.rate), 0.0 if shown is None else shown.duration)
 
 
 def _digest(item: Decoded) -> bytes:

@@ -17,8 +17,8 @@ import av.error
 from sentrysearch.decoder import Fault, Video
 
 # A sample shows the last picture that began at or before it; times of containers that count milliseconds
-# are rounded by half of one.
-TOLERANCE = 0.0005
+# are off by up to half of one.
+TOLERANCE = 0.0006
 # Footage between two samples further apart than this may be jumped over.
 _JUMP_SECONDS = 2.0
 # Seeking goes by decoding times, which lie before the times shown: how far to step back and look again.

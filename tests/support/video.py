@@ -104,7 +104,7 @@ def write_clip(
     """
     rate = Fraction(fps).limit_denominator(1001)
     # These count pictures; the others may have any timestamp.
-    counted = codec in ("mpeg4", "mpeg2video") or path.suffix == ".avi"
+    counted = codec in ("mpeg4", "mpeg2video") or path.suffix in (".avi", ".h264")
     base = 1 / rate if counted else Fraction(1, 90_000)
     if times is None:
         times = [number / fps for number in range(round(seconds * fps))]
@@ -122,6 +122,7 @@ def write_clip(
         stream.pix_fmt = pixel_format
         stream.codec_context.time_base = base
         stream.codec_context.gop_size = gop
+        stream.codec_context.thread_count = 1
         if codec in ("libx264", "libx265", "mpeg4", "mpeg2video"):
             stream.codec_context.max_b_frames = b_frames
         if aspect is not None:
