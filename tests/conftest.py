@@ -4,6 +4,8 @@ import os
 
 import pytest
 
+from support.command import command as command  # a fixture
+
 KEYS = ("GEMINI_API_KEY", "GOOGLE_API_KEY", "DASHSCOPE_API_KEY", "DASHSCOPE_HTTP_BASE_URL", "HF_TOKEN")
 
 
