@@ -34,7 +34,6 @@ from support.clock import FakeClock
 from support.loopback import (
     KEY,
     Drop,
-    Loopback,
     Reply,
     Stall,
     Truncate,
@@ -121,7 +120,7 @@ def test_a_free_pace_does_not_wait():
 
 @pytest.mark.parametrize(
     ("value", "seconds"),
-    [("7", 7.0), ("0", 0.0), ("-3", 0.0), (None, None), ("soon", None), ("nan", None), ("inf", None), ("", None)],
+    [("7", 7), ("0", 0), ("-3", 0), (None, None), ("soon", None), ("nan", None), ("inf", None), ("", None)],
 )
 def test_retry_after_in_seconds(value, seconds):
     assert retry_after(value, 0.0) == seconds
@@ -194,7 +193,7 @@ def test_what_the_service_asks_is_what_is_waited(clock):
 
 
 def test_it_gives_up_after_so_many_tries(clock):
-    with pytest.raises(EmbedderFailed, match="^a: A service: failed 3 times, the last time: busy$"):
+    with pytest.raises(EmbedderFailed, match=r"^a: A service: failed 3 times, the last time: busy$"):
         service(clock, attempts=3).call("a", failing(*[busy()] * 9), paced=False)
     assert len(clock.waits) == 2
 
@@ -220,7 +219,7 @@ def test_no_try_starts_later_than_the_total(clock):
 
 
 def test_what_does_not_pass_is_not_tried_again(clock):
-    with pytest.raises(EmbedderFailed, match="^a: A service: no such model; do this$"):
+    with pytest.raises(EmbedderFailed, match=r"^a: A service: no such model; do this$"):
         service(clock).call("a", failing(RequestFailed("no such model", passing=False, hint="do this")))
     assert clock.waits == []
 
@@ -312,7 +311,8 @@ def test_a_slow_answer_is_a_timeout(name, server, clock):
 
 
 def test_tries_used_up_say_how_many_and_why(embedder, server):
-    server.embed_faults += [Reply(503, {"error": {"message": "over\x1b[31mloaded"}, "message": "over\x1b[31mloaded"})] * 9
+    words = {"message": "over\x1b[31mloaded"}
+    server.embed_faults += [Reply(503, {"error": words, **words})] * 9
     error = failure_of(embedder)
     assert "failed 6 times, the last time: 503 Service Unavailable: over\\x1b[31mloaded" in str(error)
     assert len(server.embeddings()) == 6
@@ -379,7 +379,8 @@ JSON = {"Content-Type": "application/json"}
 
 def both_shapes(embeddings, values):
     """An answer in the shape of either service."""
-    return {"embeddings": embeddings("values", values), "output": {"embeddings": embeddings("embedding", values)}}
+    output = {"embeddings": embeddings("embedding", values)}
+    return {"embeddings": embeddings("values", values), "output": output}
 
 
 @pytest.mark.parametrize(

@@ -65,11 +65,11 @@ def test_a_vector_that_cannot_be_used_names_its_window(row: object, reason: str)
 
 
 def test_vectors_that_are_missing_name_the_first_window_without_one() -> None:
-    with pytest.raises(EmbedderFailed, match="^b: 1 vectors for 3 inputs"):
+    with pytest.raises(EmbedderFailed, match=r"^b: 1 vectors for 3 inputs"):
         unit_vectors([[1.0]], ["a", "b", "c"], 1)
-    with pytest.raises(EmbedderFailed, match="^a: 2 vectors for 1 inputs"):
+    with pytest.raises(EmbedderFailed, match=r"^a: 2 vectors for 1 inputs"):
         unit_vectors([[1.0], [1.0]], ["a"], 1)
-    with pytest.raises(EmbedderFailed, match="^a: 0 vectors for 1 inputs"):
+    with pytest.raises(EmbedderFailed, match=r"^a: 0 vectors for 1 inputs"):
         unit_vectors(None, ["a"], 1)
 
 

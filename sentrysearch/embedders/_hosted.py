@@ -127,15 +127,23 @@ def retry_after(value: str | None, wall: float) -> float | None:
     """Seconds that a ``Retry-After`` header asks for: a number of them, or a date (RFC 9110, 10.2.3)."""
     if value is None:
         return None
+    seconds = seconds_to_wait(value)
+    if seconds is not None:
+        return seconds
     try:
-        seconds = float(value)
+        date = email.utils.parsedate_to_datetime(value)
+    except (ValueError, OverflowError):
+        return None
+    date = date if date.tzinfo is not None else date.replace(tzinfo=UTC)
+    return max(date.timestamp() - wall, 0.0)
+
+
+def seconds_to_wait(text: str) -> float | None:
+    """The text as a number of seconds, 0 where it is negative; None where it is no finite number."""
+    try:
+        seconds = float(text)
     except ValueError:
-        try:
-            date = email.utils.parsedate_to_datetime(value)
-        except (ValueError, OverflowError):
-            return None
-        date = date if date.tzinfo is not None else date.replace(tzinfo=UTC)
-        seconds = date.timestamp() - wall
+        return None
     return max(seconds, 0.0) if math.isfinite(seconds) else None
 
 

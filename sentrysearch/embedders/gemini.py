@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from sentrysearch.embedders._clip_embedder import ClipEmbedder, ClipSettings
-from sentrysearch.embedders._hosted import RequestFailed, Service, httpx_failure, refused
+from sentrysearch.embedders._hosted import RequestFailed, Service, httpx_failure, refused, seconds_to_wait
 
 if TYPE_CHECKING:
     import httpx
@@ -139,8 +139,5 @@ def _retry_delay(details: list[Mapping[str, object]]) -> float | None:
     for detail in details:
         delay = detail.get("retryDelay")
         if isinstance(delay, str) and delay.endswith("s"):
-            try:
-                return max(float(delay[:-1]), 0.0)
-            except ValueError:
-                continue
+            return seconds_to_wait(delay[:-1])
     return None

@@ -85,8 +85,15 @@ def content_vector(content: bytes, dimension: int) -> list[float]:
     return [float(value) for value in np.random.default_rng(seed).normal(size=dimension)]
 
 
+def inline_video(part: dict[str, Any]) -> bytes:
+    """The video of a part; Google's JSON may have names in either case."""
+    (inline,) = part.values()
+    assert (inline.get("mimeType") or inline["mime_type"]) == "video/mp4"
+    return base64.urlsafe_b64decode(inline["data"])
+
+
 class Loopback:
-    """``embed_faults`` and ``storage_faults`` and ``policy_faults`` are taken from the left."""
+    """The server. ``*_faults`` are taken from the left; where none is left the answer is the right one."""
 
     def __init__(self) -> None:
         self.received: list[Received] = []
@@ -107,7 +114,7 @@ class Loopback:
 
     @contextmanager
     def running(self) -> Iterator[Loopback]:
-        thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+        thread = threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True)
         thread.start()
         try:
             yield self
@@ -144,14 +151,10 @@ class Loopback:
 
     def _gemini(self, request: Received, vector: Vector | None) -> Reply:
         if request.headers.get("x-goog-api-key") != KEY:
-            return Reply(400, gemini_error(400, "INVALID_ARGUMENT", "API key not valid.", reason="API_KEY_INVALID"))
+            return Reply(400, gemini_error(400, "API key not valid.", reason="API_KEY_INVALID"))
         (item,) = request.json["requests"]
         (part,) = item["content"]["parts"]
-        if "text" in part:
-            content = part["text"].encode()
-        else:
-            assert part["inlineData"]["mimeType"] == "video/mp4"
-            content = base64.urlsafe_b64decode(part["inlineData"]["data"])
+        content = part["text"].encode() if "text" in part else inline_video(part)
         values = vector.values if vector else content_vector(content, item["outputDimensionality"])
         return Reply(200, {"embeddings": [{"values": values}]})
 
@@ -201,7 +204,7 @@ class Loopback:
         if given == f"Bearer {KEY}":
             return None
         # The key comes back in the words of the refusal, as a careless gateway may do.
-        return Reply(401, {"code": "InvalidApiKey", "message": f"Invalid API-key: {given}", "request_id": "3"})
+        return Reply(401, {"code": "InvalidApiKey", "message": f"Invalid API-key: {given}"})
 
 
 @contextmanager
@@ -227,8 +230,9 @@ def serving(monkeypatch: pytest.MonkeyPatch) -> Iterator[Loopback]:
         yield loopback
 
 
-def gemini_error(code: int, status: str, message: str, *, reason: str = "", retry_delay: str = "") -> object:
+def gemini_error(code: int, message: str, *, reason: str = "", retry_delay: str = "") -> object:
     """An error as Google APIs report it."""
+    status = {400: "INVALID_ARGUMENT", 429: "RESOURCE_EXHAUSTED"}[code]
     details: list[object] = []
     if reason:
         details.append({"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": reason})
