@@ -7,9 +7,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from support.judgments import CLIP, SEED_FILE, window
 
 from accuracy_tui.judgments import Judgments
+from support.judgments import CLIP, SEED_FILE, window
 
 PROGRAM = Path(__file__).parent / "support" / "judgments.py"
 
@@ -52,7 +52,7 @@ def test_what_a_power_cut_needs(tmp_path, monkeypatch):
     def before(name, args):
         target = args[0]
         if isinstance(target, int):
-            target = os.readlink(f"/proc/self/fd/{target}")
+            target = Path(f"/proc/self/fd/{target}").readlink()
         calls.append((name, Path(target).name))
 
     judgments = Judgments.open(path, [CLIP], write=True)

@@ -68,7 +68,7 @@ class Session:
     """Says on a pipe what it is about to do, and what has been acknowledged."""
 
     def __init__(self, pipe: int, path: Path) -> None:
-        self._pipe = pipe
+        self.pipe = pipe
         self._path = path
         self._judgments = Judgments.open(path, [CLIP], write=True)
 
@@ -97,7 +97,7 @@ class Session:
         self._judgments.close()
 
     def _say(self, *words: object) -> None:
-        os.write(self._pipe, json.dumps(words).encode() + b"\n")
+        os.write(self.pipe, json.dumps(words).encode() + b"\n")
 
 
 def run_killed(path: Path, act: Callable[[Session], None], seconds: float | None) -> tuple[list[list], int]:
@@ -231,6 +231,30 @@ def one_session(session: Session) -> None:
     session.close()
 
 
+def killed_at(step: int, halfway: bool) -> Callable[[Session], None]:
+    """The one session, killed before its call number ``step``, or halfway through it, a write."""
+
+    def act(session: Session) -> None:
+        count = 0
+        write = os.write
+
+        def before(name: str, args: tuple) -> None:
+            nonlocal count
+            if name == "write" and args[0] == session.pipe:
+                return
+            if count == step:
+                if halfway:
+                    write(args[0], bytes(args[1])[: len(args[1]) // 2])
+                write(session.pipe, json.dumps(["call", name]).encode() + b"\n")
+                os.kill(os.getpid(), signal.SIGKILL)
+            count += 1
+
+        watch_calls(before)
+        one_session(session)
+
+    return act
+
+
 def kill_at_steps(folder: Path) -> dict[str, object]:
     """Kills one session before each of its calls; before each write also after half of it."""
     path = folder / "judgments.yaml"
@@ -242,32 +266,9 @@ def kill_at_steps(folder: Path) -> dict[str, object]:
             stray.unlink()
         path.write_text(SEED_FILE)
         known = verdicts_of(path)
-
-        def act(session: Session, step=step, halfway=halfway) -> None:
-            count = 0
-            write = os.write
-
-            def before(name: str, args: tuple) -> None:
-                nonlocal count
-                if name == "write" and args[0] == session._pipe:
-                    return
-                if count == step:
-                    if halfway:
-                        write(args[0], bytes(args[1])[: len(args[1]) // 2])
-                    write(session._pipe, json.dumps(["call", name]).encode() + b"\n")
-                    os.kill(os.getpid(), signal.SIGKILL)
-                count += 1
-
-            watch_calls(before)
-            one_session(session)
-
-        said, status = run_killed(path, act, None)
+        said, status = run_killed(path, killed_at(step, halfway), None)
         ended = os.waitstatus_to_exitcode(status) == 0
-        calls = [
-            name
-            for word, name, *_ in (line if len(line) > 1 else [*line, ""] for line in said)
-            if word == "call"
-        ]
+        calls = [line[1] for line in said if line[0] == "call"]
         said = [line for line in said if line[0] != "call"]
         _, faults = check(path, known, said)
         wrong += [f"step {step} {calls}: {fault}" for fault in faults]
