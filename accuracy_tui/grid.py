@@ -10,10 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-import numpy as np
-
 from accuracy_tui.benchmark import Query
-from accuracy_tui.metrics import NO_HIT, UNJUDGED, Bounds, Metric, Outcomes, bounds
+from accuracy_tui.metrics import NO_HIT, UNJUDGED, Bounds, Metric, bounds
 from accuracy_tui.runs import Run, RunQuery
 from accuracy_tui.verdicts import Verdict
 from sentrysearch.types import Hit, Window
@@ -47,7 +45,7 @@ class Cell:
     hits: tuple[Hit, ...]
     error: str | None
     """Why the query failed."""
-    outcomes: Outcomes
+    outcomes: bytes
     """One a rank, ``Grid.depth`` long; no hits wherever the state isn't RAN."""
     k: int
 
@@ -58,7 +56,7 @@ class Cell:
             return FAILED_GLYPH
         if self.state is not State.RAN:
             return ""
-        return "".join(GLYPHS[outcome] for outcome in self.outcomes[: self.k].tolist())
+        return "".join(GLYPHS[outcome] for outcome in self.outcomes[: self.k])
 
     def bounds(self, metric: Metric) -> Bounds | None:
         """A metric's bounds for this query alone; None where the model has no run."""
@@ -98,11 +96,15 @@ class Grid:
         ]
         lengths = (len(found.hits) for searched in self._searched for found in searched.values())
         self.depth = max(k, max(lengths, default=0))
-        # Rank is the outermost axis in memory, so that metrics run along models and queries.
-        ranks = np.zeros((self.depth, len(self.models), len(self.queries)), dtype=np.uint8)
-        self.outcomes: Outcomes = ranks.transpose(1, 2, 0)
-        """Shape (models, queries, depth)."""
-        self._fill(ranks)
+        self._padding = bytes([NO_HIT]) * self.depth
+        columns = [self._look_up(query.text) for query in self.queries]
+        self._outcomes = (
+            [list(row) for row in zip(*columns, strict=True)] if columns else [[]] * len(self.models)
+        )
+
+    def outcomes(self, model: str) -> list[bytes]:
+        """One model's rankings, one a query in the grid's order, each ``depth`` long. Raises KeyError."""
+        return self._outcomes[self._rows[model]]
 
     def state(self, model: str, query: str) -> State:
         """What became of a query with a model."""
@@ -123,7 +125,7 @@ class Grid:
             state=self.state(model, query),
             hits=searched.hits if searched is not None else (),
             error=searched.error if searched is not None else None,
-            outcomes=self.outcomes[row, column],
+            outcomes=self._outcomes[row][column],
             k=self.k,
         )
 
@@ -135,12 +137,12 @@ class Grid:
         column = self._columns.get(query)
         if column is None:
             return []
-        fresh = np.zeros((len(self.models), self.depth), dtype=np.uint8)
-        for row, outcomes in enumerate(self._query_outcomes(query)):
-            fresh[row, : len(outcomes)] = list(outcomes)
-        changed = (fresh != self.outcomes[:, column]).any(axis=1)
-        self.outcomes[:, column] = fresh
-        return [model for model, differs in zip(self.models, changed.tolist(), strict=True) if differs]
+        changed = []
+        for row, fresh in enumerate(self._look_up(query)):
+            if fresh != self._outcomes[row][column]:
+                self._outcomes[row][column] = fresh
+                changed.append(self.models[row])
+        return changed
 
     def unjudged(self) -> tuple[int, int]:
         """How many distinct (query, window) of all ranks are unjudged, and how many there are."""
@@ -149,22 +151,13 @@ class Grid:
             seen: dict[Window, int] = {}
             for row, searched in enumerate(self._searched):
                 if query in searched:
-                    outcomes = self.outcomes[row, column].tolist()
+                    outcomes = self._outcomes[row][column]
                     seen.update(zip((hit.window for hit in searched[query].hits), outcomes, strict=False))
             total += len(seen)
             unjudged += sum(outcome == UNJUDGED for outcome in seen.values())
         return unjudged, total
 
-    def _fill(self, ranks: Outcomes) -> None:
-        models, queries = len(self.models), len(self.queries)
-        flat = bytearray([NO_HIT]) * ranks.size  # setting bytes is several times faster than array items
-        for text, column in self._columns.items():
-            for row, outcomes in enumerate(self._query_outcomes(text)):
-                start = row * queries + column
-                flat[start : start + len(outcomes) * models * queries : models * queries] = outcomes
-        ranks[...] = np.frombuffer(flat, dtype=np.uint8).reshape(ranks.shape)
-
-    def _query_outcomes(self, text: str) -> list[bytes]:
+    def _look_up(self, text: str) -> list[bytes]:
         """For every model the outcomes of one query's hits; each window is looked up once."""
         known: dict[Window, int] = {}
         rows = []
@@ -176,7 +169,7 @@ class Grid:
                 if outcome is None:
                     outcome = known[hit.window] = outcome_of(self._look(text, hit.window))
                 row.append(outcome)
-            rows.append(bytes(row))
+            rows.append(bytes(row) + self._padding[len(row) :])
         return rows
 
 

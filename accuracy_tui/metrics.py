@@ -1,10 +1,13 @@
-"""The metrics, one function each, over many rankings at once.
+"""The metrics, one function each, with bounds for what nobody has judged yet.
 
-A ranking is the outcomes of its ranks (``UNJUDGED``, ``TRUE`` …) along the last axis of an array of any
-shape; queries, models and whatever else lie along the others. A metric takes what is relevant (bool, same
-shape) and reduces that last axis. ``bounds`` evaluates a metric twice, with every unjudged hit false and
-with every one true: within one query a window has one rank, so both can happen, and every metric here only
-rises when a hit turns true, so nothing lies outside.
+A ranking is bytes, one outcome (``UNJUDGED``, ``TRUE`` …) a rank. A metric takes what is relevant: ones and
+zeros by rank, first rank first. That is bytes for one ranking and gives a float; or an array whose first axis
+is the rank and gives an array of the shape of the others. So the functions here do arithmetic that both can,
+and a small table does not wait for numpy to be imported, which takes longer than all the rest of it.
+
+``bounds`` evaluates a metric twice, with every unjudged hit false and with every one true: within one query a
+window has one rank, so both can happen, and every metric here only rises when a hit turns true, so nothing
+lies outside.
 
 Adding a metric is adding a function here, and a line in ``accuracy_tui.summary`` to give it a column.
 """
@@ -12,22 +15,20 @@ Adding a metric is adding a function here, and a line in ``accuracy_tui.summary`
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, overload
 
-import numpy as np
-from numpy.typing import NDArray
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
-Outcomes: TypeAlias = NDArray[np.uint8]
-Relevant: TypeAlias = NDArray[np.bool_]
-Values: TypeAlias = NDArray[np.float64]
-Metric: TypeAlias = Callable[[Relevant], Values]
+Metric: TypeAlias = Callable[[Any], Any]
+"""From what is relevant (bytes, or an array of small integers) to a float or an array of them."""
 
 NO_HIT, UNJUDGED, FALSE, TRUE, IMPLIED_FALSE, IMPLIED_TRUE = range(6)
 """What is known of one rank: nothing came back, or its window's verdict."""
 
-_IS_TRUE = np.array([False, False, False, True, False, True])
-_MAY_BE_TRUE = np.array([False, True, False, True, False, True])
-_IS_JUDGED = np.array([False, False, True, True, True, True])
+_IS_TRUE = bytes(outcome in (TRUE, IMPLIED_TRUE) for outcome in range(256))
+_MAY_BE_TRUE = bytes(outcome in (TRUE, IMPLIED_TRUE, UNJUDGED) for outcome in range(256))
 
 
 class Bounds(NamedTuple):
@@ -42,48 +43,55 @@ class Bounds(NamedTuple):
         return self.high - self.low < 1e-12
 
 
-def precision_at(relevant: Relevant, k: int) -> Values:
+@overload
+def precision_at(relevant: bytes, k: int) -> float: ...
+@overload
+def precision_at(relevant: NDArray[np.uint8], k: int) -> NDArray[np.float64]: ...
+def precision_at(relevant: Any, k: int) -> Any:
     """P@k: the number of true windows in the first k, divided by k also when fewer came back.
 
     trec_eval's rule (m_P.c: ``P_5`` divides by 5 whatever the run's length).
     """
-    values: Values = np.add.reduce(relevant[..., :k], axis=-1, dtype=np.uint16) / k
-    return values
+    return sum(relevant[:k]) / k
 
 
-def reciprocal_rank(relevant: Relevant) -> Values:
+@overload
+def reciprocal_rank(relevant: bytes) -> float: ...
+@overload
+def reciprocal_rank(relevant: NDArray[np.uint8]) -> NDArray[np.float64]: ...
+def reciprocal_rank(relevant: Any) -> Any:
     """RR: 1 / rank of the first true window, 0 where there is none; its mean over queries is MRR.
 
-    Voorhees, "The TREC-8 Question Answering Track Report" (1999); trec_eval's ``recip_rank``.
+    Voorhees, "The TREC-8 Question Answering Track Report" (1999); trec_eval's ``recip_rank``. Computed from
+    the last rank up, each true one replacing what lies below it.
     """
-    ranks = np.arange(1, relevant.shape[-1] + 1, dtype=np.float64)
-    values: Values = np.maximum.reduce(relevant / ranks, axis=-1, initial=0.0)  # the first is the largest
-    return values
+    value: Any = 0.0
+    for rank in range(len(relevant), 0, -1):
+        here = relevant[rank - 1]
+        value = here / rank + (1 - here) * value
+    return value
 
 
-def judged_at(outcomes: Outcomes, k: int) -> Values:
-    """Judged@k: the share of the first k hits that have a verdict, implied ones included; NaN without hits.
+def judged_at(outcomes: bytes, k: int) -> float | None:
+    """Judged@k: the share of the first k hits that have a verdict, implied ones included; None without hits.
 
     Divides by the hits there are, as ir_measures' Judged does, so that 1 means nothing is left to judge.
     """
-    first = outcomes[..., :k]
-    hits = np.add.reduce(first != NO_HIT, axis=-1, dtype=np.uint16)
-    judged = np.add.reduce(np.take(_IS_JUDGED, first), axis=-1, dtype=np.uint16)
-    return np.divide(judged, hits, out=np.full(hits.shape, np.nan), where=hits > 0)
+    first = outcomes[:k]
+    hits = len(first) - first.count(NO_HIT)
+    return (hits - first.count(UNJUDGED)) / hits if hits else None
 
 
-def surely_relevant(outcomes: Outcomes) -> Relevant:
+def surely_relevant(outcomes: bytes) -> bytes:
     """What is relevant when every unjudged window is false."""
-    return np.take(_IS_TRUE, outcomes)
+    return outcomes.translate(_IS_TRUE)
 
 
-def possibly_relevant(outcomes: Outcomes) -> Relevant:
+def possibly_relevant(outcomes: bytes) -> bytes:
     """What is relevant when every unjudged window is true."""
-    return np.take(_MAY_BE_TRUE, outcomes)
+    return outcomes.translate(_MAY_BE_TRUE)
 
 
-def bounds(metric: Metric, outcomes: Outcomes) -> Bounds:
-    """A metric's mean over all rankings in ``outcomes``, which must hold at least one."""
-    return Bounds(
-        float(metric(surely_relevant(outcomes)).mean()), float(metric(possibly_relevant(outcomes)).mean())
-    )
+def bounds(metric: Metric, outcomes: bytes) -> Bounds:
+    """A metric of one ranking."""
+    return Bounds(metric(surely_relevant(outcomes)), metric(possibly_relevant(outcomes)))

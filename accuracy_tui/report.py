@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from accuracy_tui.benchmark import FINE
 from accuracy_tui.grid import Cell, Grid
-from accuracy_tui.metrics import Bounds, judged_at, reciprocal_rank
-from accuracy_tui.summary import Measure, Summary, cutoffs, precision, summarise, table_measures
+from accuracy_tui.metrics import Bounds, judged_at
+from accuracy_tui.summary import Measure, Summary, summarise, table_measures
 from sentrysearch.errors import BadInput
 
 FORMATS = ("text", "markdown", "csv", "json")
@@ -134,15 +133,9 @@ def render(report: Report, form: str, *, per_query: bool = False) -> str:
     return renderer(report, per_query)
 
 
-def query_measures(k: int) -> list[Measure]:
-    """What is shown of one query and model: P@k and RR, whatever its group."""
-    return [*(precision(cutoff, FINE) for cutoff in cutoffs(k)), Measure("RR", "MRR", FINE, reciprocal_rank)]
-
-
 def cell_judged(cell: Cell) -> float | None:
     """Judged@k of one query and model; None where nothing came back."""
-    judged = float(judged_at(cell.outcomes, cell.k))
-    return None if judged != judged else judged
+    return judged_at(cell.outcomes, cell.k)
 
 
 def number(value: float) -> str:

@@ -8,8 +8,8 @@ from typing import Any
 from accuracy_tui.benchmark import GROUPS
 from accuracy_tui.grid import Cell
 from accuracy_tui.metrics import Bounds
-from accuracy_tui.report import Report, cell_judged, query_measures
-from accuracy_tui.summary import Summary
+from accuracy_tui.report import Report, cell_judged
+from accuracy_tui.summary import Summary, query_measures
 from sentrysearch.text import printable
 
 SCHEMA = 1
@@ -101,7 +101,7 @@ def _query(report: Report, cell: Cell) -> dict[str, Any]:
         "group": cell.query.group,
         "model": cell.model,
         "status": cell.state.value,
-        "ranks": [_OUTCOMES[outcome] for outcome in cell.outcomes[: cell.k].tolist()],
+        "ranks": [_OUTCOMES[outcome] for outcome in cell.outcomes[: cell.k]],
         **{measure.label: _bounds(cell.bounds(measure.metric)) for measure in query_measures(report.k)},
         report.judged_label: cell_judged(cell),
         "error": cell.error,

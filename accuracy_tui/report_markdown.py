@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 from accuracy_tui.grid import State
-from accuracy_tui.report import Report, cell_judged, interval, number, query_measures
+from accuracy_tui.report import Report, cell_judged, interval, number
+from accuracy_tui.summary import query_measures
 from sentrysearch.text import printable
 
 # Everything that could become a link, an image, code, HTML, emphasis, a formula or a new table cell.

@@ -6,7 +6,8 @@ import unicodedata
 
 from accuracy_tui.benchmark import FINE, FLOOR
 from accuracy_tui.grid import State
-from accuracy_tui.report import Report, cell_judged, interval, number, query_measures
+from accuracy_tui.report import Report, cell_judged, interval, number
+from accuracy_tui.summary import query_measures
 from sentrysearch.text import printable
 
 BEST = "*"

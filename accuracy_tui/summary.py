@@ -5,19 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
+from accuracy_tui.averages import Rankings
 from accuracy_tui.benchmark import FINE, FLOOR
 from accuracy_tui.grid import Grid, State
-from accuracy_tui.metrics import (
-    Bounds,
-    Metric,
-    judged_at,
-    possibly_relevant,
-    precision_at,
-    reciprocal_rank,
-    surely_relevant,
-)
+from accuracy_tui.metrics import Bounds, Metric, judged_at, precision_at, reciprocal_rank
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +46,11 @@ def table_measures(k: int) -> list[Measure]:
     ]
 
 
+def query_measures(k: int) -> list[Measure]:
+    """What is shown of one query and model: P@k and RR, whatever its group."""
+    return [*(precision(cutoff, FINE) for cutoff in cutoffs(k)), Measure("RR", "MRR", FINE, reciprocal_rank)]
+
+
 @dataclass(frozen=True, slots=True)
 class Summary:
     """One model's row."""
@@ -90,37 +86,37 @@ class Summary:
 def summarise(grid: Grid, measures: Sequence[Measure] | None = None) -> list[Summary]:
     """Every model's row, in the grid's order; ``measures`` None are the table's."""
     measures = table_measures(grid.k) if measures is None else measures
-    low, high = surely_relevant(grid.outcomes), possibly_relevant(grid.outcomes)
-    values: list[dict[str, Bounds | None]] = [
-        dict.fromkeys(measure.key for measure in measures) for _ in grid.models
-    ]
-    for measure in measures:
-        columns = [index for index, query in enumerate(grid.queries) if query.group == measure.group]
-        if columns:
-            lows = measure.metric(low)[:, columns].mean(axis=1).tolist()
-            highs = measure.metric(high)[:, columns].mean(axis=1).tolist()
-            for row, model in enumerate(grid.models):
-                if model in grid.runs:
-                    values[row][measure.key] = Bounds(lows[row], highs[row])
-    judged = judged_at(grid.outcomes, grid.k)
+    models = [model for model in grid.models if model in grid.runs]
+    values: dict[str, dict[str, Bounds | None]] = {
+        model: dict.fromkeys(measure.key for measure in measures) for model in grid.models
+    }
+    for group in dict.fromkeys(measure.group for measure in measures):
+        columns = [column for column, query in enumerate(grid.queries) if query.group == group]
+        if columns and models:
+            rankings = Rankings([[grid.outcomes(model)[column] for column in columns] for model in models])
+            for measure in measures:
+                if measure.group == group:
+                    for model, mean in zip(models, rankings.means(measure.metric), strict=True):
+                        values[model][measure.key] = mean
     states = {model: [grid.state(model, query.text) for query in grid.queries] for model in grid.runs}
     return [
         Summary(
             model=model,
             k=grid.k,
-            values=values[row],
-            judged=_mean_of_known(judged[row]),
+            values=values[model],
+            judged=_mean_judged(grid, model),
             failed=_queries_in(grid, states.get(model, []), State.FAILED),
             missing=_queries_in(grid, states.get(model, []), State.MISSING),
             has_run=model in grid.runs,
         )
-        for row, model in enumerate(grid.models)
+        for model in grid.models
     ]
 
 
-def _mean_of_known(values: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> float | None:
-    known = values[~np.isnan(values)]
-    return float(known.mean()) if known.size else None
+def _mean_judged(grid: Grid, model: str) -> float | None:
+    shares = [judged_at(outcomes, grid.k) for outcomes in grid.outcomes(model)]
+    known = [share for share in shares if share is not None]
+    return sum(known) / len(known) if known else None
 
 
 def _queries_in(grid: Grid, states: Sequence[State], wanted: State) -> tuple[str, ...]:

@@ -1,13 +1,12 @@
 """Metrics worked by hand, and the bounds against every way the open verdicts could turn out."""
 
 import itertools
-import math
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from accuracy_tui.averages import Rankings
 from accuracy_tui.benchmark import Query
 from accuracy_tui.grid import Grid
 from accuracy_tui.metrics import (
@@ -37,7 +36,7 @@ NAMED = {
 
 
 def outcomes(glyphs):
-    return np.array([NAMED[glyph] for glyph in glyphs], dtype=np.uint8)
+    return bytes(NAMED[glyph] for glyph in glyphs)
 
 
 def at(k):
@@ -86,11 +85,11 @@ def test_reciprocal_rank(glyphs, low, high):
     [("●○··○", 5, 0.6), ("●○··○", 3, 2 / 3), ("◐◌·––", 5, 2 / 3), ("●––––", 5, 1.0), ("·····", 5, 0.0)],
 )
 def test_judged(glyphs, k, expected):
-    assert float(judged_at(outcomes(glyphs), k)) == pytest.approx(expected)
+    assert judged_at(outcomes(glyphs), k) == pytest.approx(expected)
 
 
-def test_judged_of_nothing_is_not_a_number():
-    assert math.isnan(float(judged_at(outcomes("–––"), 3)))
+def test_judged_of_nothing_has_no_value():
+    assert judged_at(outcomes("–––"), 3) is None
 
 
 @given(
@@ -111,12 +110,22 @@ def test_bounds_are_what_all_ways_to_judge_the_rest_reach(glyphs, k):
         assert bounds(metric, outcomes(glyphs)) == pytest.approx((min(reached), max(reached)))
 
 
-@given(st.lists(st.lists(st.sampled_from(range(6)), min_size=4, max_size=4), min_size=1, max_size=6))
-def test_many_rankings_at_once_are_each_alone(rows):
-    table = np.array(rows, dtype=np.uint8)
+@given(st.data(), st.integers(1, 4), st.integers(1, 5), st.integers(1, 6))
+def test_means_are_the_same_one_by_one_and_all_at_once(data, models, queries, depth):
+    ranking = st.lists(st.sampled_from(range(6)), min_size=depth, max_size=depth).map(bytes)
+    rows = [[data.draw(ranking) for _ in range(queries)] for _ in range(models)]
     for metric in (at(3), reciprocal_rank):
-        low = [bounds(metric, row).low for row in table]
-        assert bounds(metric, table).low == pytest.approx(sum(low) / len(low))
+        for many in (0, 10**9):
+            for row, mean in zip(rows, Rankings(rows, many=many).means(metric), strict=True):
+                alone = [bounds(metric, ranking) for ranking in row]
+                assert mean.low == pytest.approx(sum(value.low for value in alone) / queries)
+                assert mean.high == pytest.approx(sum(value.high for value in alone) / queries)
+
+
+def test_a_thousand_true_ranks_are_not_lost_in_a_small_integer():
+    rows = [[bytes([TRUE]) * 1000]]
+    for many in (0, 10**9):
+        assert Rankings(rows, many=many).means(at(1000)) == [(1.0, 1.0)]
 
 
 def test_settled():
