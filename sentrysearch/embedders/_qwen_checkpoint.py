@@ -17,7 +17,8 @@ HUB_IDS = {"qwen8b": "Qwen/Qwen3-VL-Embedding-8B", "qwen2b": "Qwen/Qwen3-VL-Embe
 ARCHITECTURE = "qwen3_vl"
 
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+", re.ASCII)
-_DESCRIBING = (".json", ".jinja", ".txt")
+_WEIGHTS = ".safetensors"
+_SUFFIXES = (_WEIGHTS, ".json", ".jinja", ".txt")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +32,9 @@ class Checkpoint:
     commit: str | None
     """The commit of a hub checkpoint in the local cache."""
 
-    def source(self) -> tuple[str, dict[str, str]]:
-        """What transformers loads from: the folder once the weights are all there, else the hub."""
-        if self.folder is not None and (self.commit is None or not missing_weights(self.folder)):
-            return str(self.folder), {}
-        return self.location, {"revision": self.commit} if self.commit else {}
+    @property
+    def on_hub(self) -> bool:
+        return self.folder is None or self.commit is not None
 
     def identity(self) -> str:
         """Names the weights: hub id and commit (``Org/Name@0123abcd…``), or the hash of a folder's files.
@@ -67,7 +66,10 @@ def resolve(name: str) -> Checkpoint:
     Raises:
         EmbedderUnavailable: neither a folder nor the form of a hub id.
     """
-    folder = Path(name).expanduser()
+    try:
+        folder = Path(name).expanduser()
+    except RuntimeError:  # a ~user who doesn't exist
+        folder = Path(name)
     if name not in HUB_IDS and folder.is_dir():
         return Checkpoint(str(folder), folder, None)
     hub_id = HUB_IDS.get(name, name)
@@ -92,34 +94,30 @@ def load(checkpoint: Checkpoint, *, device: str, dtype: str, quantised: bool) ->
             or no memory for it.
     """
     transformers = _quiet_transformers()
-    where = checkpoint.location
-    source, revision = checkpoint.source()
-    _check_files(Path(source))
     try:
-        config, _ = transformers.PreTrainedConfig.get_config_dict(source, **revision)
-        if config.get("model_type") != ARCHITECTURE:
-            kind = config.get("model_type", "nameless")
-            raise EmbedderUnavailable(f"a {kind} checkpoint, not Qwen3-VL", where=where)
-        _check_memory(checkpoint, config, device)
-        processor = transformers.Qwen3VLProcessor.from_pretrained(source, **revision)
-        _check_processor(processor, config, where)
-        options = {"dtype": dtype, "device_map": device, **revision}
+        folder = _files(checkpoint)
+        config = _config(folder, checkpoint.location)
+        _check_memory(folder, config, device)
+        processor = transformers.Qwen3VLProcessor.from_pretrained(folder)
+        _check_processor(processor, config, folder)
+        options = {"dtype": dtype, "device_map": device}
         if quantised:
             options["quantization_config"] = transformers.BitsAndBytesConfig(
                 load_in_4bit=True, bnb_4bit_quant_type="nf4", bnb_4bit_compute_dtype=dtype
             )
         model, report = transformers.Qwen3VLModel.from_pretrained(
-            source, use_safetensors=True, output_loading_info=True, ignore_mismatched_sizes=True, **options
+            folder, use_safetensors=True, output_loading_info=True, ignore_mismatched_sizes=True, **options
         )
     except EmbedderUnavailable:
         raise
-    except Exception as error:  # each library has its own; what follows names the ones a user can act on
-        raise _unavailable(error, checkpoint, device) from error
+    except Exception as error:  # each library has its own; the translation names those a user can act on
+        raise _unavailable(error, checkpoint.location, device) from error
     # These tensors would be random numbers.
     lost = sorted(report["missing_keys"]) + sorted(name for name, *_ in report["mismatched_keys"])
     if lost:
         raise EmbedderUnavailable(
-            f"{len(lost)} of its weights are missing or of another shape, the first is {lost[0]}", where=where
+            f"{len(lost)} of its weights are missing or of another shape, the first is {lost[0]}",
+            where=folder,
         )
     return processor, model.eval()
 
@@ -135,8 +133,32 @@ def _quiet_transformers() -> Any:
     return transformers
 
 
-def missing_weights(folder: Path) -> list[str]:
-    """The weight files that a checkpoint's folder lacks, those of its index or the single one."""
+def _files(checkpoint: Checkpoint) -> Path:
+    """The folder with all of the checkpoint's files, downloaded first where they aren't here."""
+    folder = checkpoint.folder
+    if folder is None or (checkpoint.on_hub and not _complete(folder)):
+        hub: Any = importlib.import_module("huggingface_hub")
+        wanted = {"repo_id": checkpoint.location, "revision": checkpoint.commit}
+        config = Path(hub.hf_hub_download(filename="config.json", **wanted))
+        _config(config.parent, checkpoint.location)  # before downloading gigabytes
+        folder = Path(hub.snapshot_download(allow_patterns=[f"*{suffix}" for suffix in _SUFFIXES], **wanted))
+    missing = _missing_weights(folder)
+    if missing and (folder / "config.json").is_file():
+        raise EmbedderUnavailable(
+            f"its weights lack {missing[0]} (no other format is read)",
+            where=folder,
+            hint=_download_hint(checkpoint.location) if checkpoint.on_hub else None,
+        )
+    return folder
+
+
+def _complete(folder: Path) -> bool:
+    """Whether a snapshot in the hub's cache was downloaded to its end."""
+    return not _missing_weights(folder) and (folder / "tokenizer.json").is_file()
+
+
+def _missing_weights(folder: Path) -> list[str]:
+    """The weight files that a checkpoint's folder lacks: those of its index, or the single one."""
     index = folder / "model.safetensors.index.json"
     names = {"model.safetensors"}
     if index.is_file():
@@ -147,45 +169,45 @@ def missing_weights(folder: Path) -> list[str]:
     return sorted(name for name in names if not (folder / str(name)).is_file())
 
 
-def _check_files(folder: Path) -> None:
-    if not folder.is_dir():
-        return  # to be downloaded
-    if not (folder / "config.json").is_file():
-        raise EmbedderUnavailable("not a checkpoint, it has no config.json", where=folder)
-    missing = missing_weights(folder)
-    if missing:
-        raise EmbedderUnavailable(f"its weights lack {missing[0]} (no other format is read)", where=folder)
+def _config(folder: Path, location: str) -> dict[str, Any]:
+    try:
+        config = json.loads((folder / "config.json").read_bytes())
+    except FileNotFoundError:
+        raise EmbedderUnavailable("not a checkpoint, it has no config.json", where=location) from None
+    kind = config.get("model_type", "nameless") if isinstance(config, dict) else "nameless"
+    if kind != ARCHITECTURE:
+        raise EmbedderUnavailable(f"a {kind} checkpoint, not Qwen3-VL", where=location)
+    return dict(config)
 
 
-def _check_memory(checkpoint: Checkpoint, config: dict[str, Any], device: str) -> None:
+def _check_memory(folder: Path, config: dict[str, Any], device: str) -> None:
     """On the CPU a model too large isn't refused by the system: it kills the process, and what runs in it."""
     available = _memory.available_bytes()
-    if device != "cpu" or checkpoint.folder is None or available is None:
+    if device != "cpu" or available is None:
         return
-    stored = sum(path.stat().st_size for path in checkpoint.folder.glob("*.safetensors"))
+    stored = sum(path.stat().st_size for path in folder.glob(f"*{_WEIGHTS}"))
     needed = stored if config.get("dtype", config.get("torch_dtype")) == "float32" else 2 * stored
     if needed > available:
         raise EmbedderUnavailable(
             f"its weights need {_memory.gigabytes(needed)}, {_memory.gigabytes(available)} are free",
-            where=checkpoint.location,
+            where=folder,
             hint="use a smaller model, or a machine with a GPU",
         )
 
 
-def _check_processor(processor: Any, config: dict[str, Any], where: str) -> None:
+def _check_processor(processor: Any, config: dict[str, Any], folder: Path) -> None:
     video = processor.video_processor
     if video.patch_size * video.merge_size != _qwen_inputs.FACTOR:
-        raise EmbedderUnavailable(f"patches of {video.patch_size} pixels, not 16", where=where)
+        raise EmbedderUnavailable(f"patches of {video.patch_size} pixels, not 16", where=folder)
     if processor.video_token_id != config.get("video_token_id", processor.video_token_id):
-        raise EmbedderUnavailable("the tokenizer is missing or not this model's", where=where)
+        raise EmbedderUnavailable("the tokenizer is missing or not this model's", where=folder)
     if not processor.chat_template:
-        raise EmbedderUnavailable("the turn template (chat_template.jinja) is missing", where=where)
+        raise EmbedderUnavailable("the turn template (chat_template.jinja) is missing", where=folder)
 
 
-def _unavailable(error: Exception, checkpoint: Checkpoint, device: str) -> EmbedderUnavailable:
+def _unavailable(error: Exception, where: str, device: str) -> EmbedderUnavailable:
     from huggingface_hub import errors
 
-    where = checkpoint.location
     causes = _causes(error)
 
     def caused_by(*kinds: type[BaseException]) -> bool:
@@ -207,13 +229,17 @@ def _unavailable(error: Exception, checkpoint: Checkpoint, device: str) -> Embed
         return EmbedderUnavailable(
             "not all of it is in the local cache, and the hub cannot be reached",
             where=where,
-            hint=f"run `hf download {where}` where there is a network, or give a local folder",
+            hint=_download_hint(where),
         )
     return EmbedderUnavailable(
         f"cannot be loaded: {described(error)}",
         where=where,
         hint="if its files are incomplete, download them again",
     )
+
+
+def _download_hint(hub_id: str) -> str:
+    return f"run `hf download {hub_id}` where there is a network, or give a local folder"
 
 
 def described(error: BaseException) -> str:
@@ -237,9 +263,9 @@ def _folder_hash(folder: Path) -> str:
     digest = hashlib.sha256()
     try:
         for path in sorted(folder.iterdir()):
-            if path.suffix == ".safetensors":
+            if path.suffix == _WEIGHTS:
                 digest.update(f"{path.name}\0{fingerprint(path)}\0".encode())
-            elif path.suffix in _DESCRIBING:
+            elif path.suffix in _SUFFIXES:
                 content = hashlib.sha256(path.read_bytes()).hexdigest()
                 digest.update(f"{path.name}\0sha256:{content}\0".encode())
     except (OSError, FootageError) as error:

@@ -79,7 +79,7 @@ class QwenEmbedder:
 
     @property
     def device(self) -> str:
-        """ "cuda", "mps" or "cpu". Finding out imports torch."""
+        """One of "cuda", "mps" and "cpu". Finding out imports torch."""
         if self._device is None:
             import torch
 
