@@ -63,6 +63,7 @@ class _Reader:
 
     def __init__(self, path: Path) -> None:
         self._path = path
+        self._windows: dict[tuple[str, float, float], Window] = {}
 
     def run(self, document: Any) -> Run:
         fields = self._object(document, "")
@@ -133,31 +134,43 @@ class _Reader:
 
     def _hits(self, value: Any, place: str, names: set[str]) -> tuple[Hit, ...]:
         hits: list[Hit] = []
-        seen: set[Window] = set()
+        seen: set[tuple[str, float, float]] = set()
         last = math.inf
         for index, item in enumerate(self._list(value, place)):
-            here = f"{place}[{index}]"
-            fields = self._object(item, here)
-            self._keys(fields, here, _HIT_KEYS)
-            footage = fields["footage"]
-            if not isinstance(footage, str) or footage not in names:
-                raise self._error(f"{here}.footage", f"{_shown(footage)} is not in the run's footage")
-            window = Window(
-                footage,
-                self._tenths(fields["start"], f"{here}.start"),
-                self._tenths(fields["end"], f"{here}.end"),
-            )
-            if window.end <= window.start:
-                raise self._error(here, f"ends at {window.end}, not after its start at {window.start}")
-            if window in seen:
-                raise self._error(here, f"{window.start}–{window.end} of {footage} stands twice")
-            score = self._number(fields["score"], f"{here}.score")
-            if score > last:
-                raise self._error(f"{here}.score", f"{score} is above the score before it, {last}")
-            seen.add(window)
+            try:
+                key = (item["footage"], item["start"], item["end"])
+                score = item["score"]
+                window = self._windows[key]
+                plain = len(item) == 4 and type(score) is type(key[1]) is type(key[2]) is float
+            except (TypeError, KeyError):
+                plain = False
+            # A window met before, a score that fits and nothing else: what nearly every hit is.
+            if not plain or key in seen or not -math.inf < score <= last:
+                window, score = self._checked_hit(item, f"{place}[{index}]", names, last)
+                key = (window.footage, window.start, window.end)
+                if key in seen:
+                    what = f"{window.start}–{window.end} of {window.footage} stands twice"
+                    raise self._error(f"{place}[{index}]", what)
+                self._windows[key] = window
+            seen.add(key)
             last = score
             hits.append(Hit(index + 1, window, score))
         return tuple(hits)
+
+    def _checked_hit(self, item: Any, place: str, names: set[str], last: float) -> tuple[Window, float]:
+        fields = self._object(item, place)
+        self._keys(fields, place, _HIT_KEYS)
+        footage = fields["footage"]
+        if not isinstance(footage, str) or footage not in names:
+            raise self._error(f"{place}.footage", f"{_shown(footage)} is not in the run's footage")
+        start = self._tenths(fields["start"], f"{place}.start")
+        end = self._tenths(fields["end"], f"{place}.end")
+        if end <= start:
+            raise self._error(place, f"ends at {end}, not after its start at {start}")
+        score = self._number(fields["score"], f"{place}.score")
+        if score > last:
+            raise self._error(f"{place}.score", f"{score} is above the score before it, {last}")
+        return Window(footage, start, end), score
 
     def _tenths(self, value: Any, place: str) -> float:
         seconds = self._seconds(value, place)
