@@ -36,13 +36,18 @@ def run(command: click.Command) -> int:
     with _unwinding_signals():
         try:
             status = command.main(standalone_mode=False)
-            sys.stdout.flush()
+            if sys.stdout is not None:  # None when started with it closed (`>&-`)
+                sys.stdout.flush()
             return status if isinstance(status, int) else DONE
         except click.exceptions.Exit as error:
             return error.exit_code
+        except click.exceptions.NoArgsIsHelpError as error:
+            say(error.format_message())
+            return BAD_INPUT
         except click.UsageError as error:
             name = error.ctx.command_path if error.ctx else command.name
-            say(f"{name}: {printable(error.format_message())}; `{name} --help` lists what it takes")
+            what = printable(error.format_message()).removesuffix(".")
+            say(f"{name}: {what}; `{name} --help` lists what it takes")
             return BAD_INPUT
         except click.ClickException as error:
             say(f"{command.name}: {printable(error.format_message())}")

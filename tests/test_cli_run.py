@@ -199,6 +199,11 @@ def test_bad_input_is_one_line_and_status_2_and_changes_nothing(command, bench, 
     assert not list(collections_folder().glob("*"))
 
 
+def test_without_a_subcommand_the_help_is_shown(command):
+    result = command.accuracy()
+    assert result.status == 2 and "import-qrels" in result.err and result.err.count("\n") > 10
+
+
 def test_no_benchmark_at_all_says_what_to_do(command, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     result = command.accuracy("run")
@@ -219,6 +224,15 @@ def test_judgments_of_another_clip_are_refused_unless_the_user_says_so(command, 
     result = command.accuracy("run", "-b", bench)
     assert result.status == 2 and "accuracy_judgments.yaml:1" in result.err
     assert command.accuracy("run", "-b", bench, "--accept-footage").status == 0
+
+
+@pytest.mark.parametrize(("redirection", "status"), [(">/dev/full", 1), (">&-", 0), ("| true", 0)])
+def test_output_that_goes_nowhere_is_no_traceback(command, bench, redirection, status):
+    command.accuracy("run", "-b", bench)
+    line = f"set -o pipefail; {sys.executable} -m accuracy_tui table -b {bench} {redirection}"
+    done = subprocess.run(["bash", "-c", line], capture_output=True, text=True)
+    assert "Traceback" not in done.stderr
+    assert done.returncode == status or redirection == "| true"
 
 
 def test_table_prints_saved_runs_without_footage_or_model(command, bench):
