@@ -1,8 +1,8 @@
 """What Qwen3-VL-Embedding is shown: frame sizes, turns and timestamps, as the reference does it.
 
-Read in the reference (QwenLM/Qwen3-VL-Embedding: README, ``src/models/qwen3_vl_embedding.py``, the MMEB-V2
-evaluation under ``src/evaluation``, transformers 4.57) and in qwen-vl-utils 0.0.14, which it prepares video
-with:
+Read in the reference (QwenLM/Qwen3-VL-Embedding: its README, and ``src/models/qwen3_vl_embedding.py`` and
+the MMEB-V2 evaluation as public forks hold them; written for transformers 4.57) and in qwen-vl-utils 0.0.14,
+which it prepares video with:
 
 - Frames: 1 a second, at least 4, at most 64, an even number (the last one repeated). Sides are multiples of
   32 (patch 16, merged 2×2). A frame has at least 128·32² and at most 768·32² pixels; together the frames
