@@ -6,7 +6,6 @@ order. One hit a line, keys in a fixed order and scores to six decimals, so that
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections.abc import Mapping
@@ -139,6 +138,8 @@ def run_file_name(model: str) -> str:
     """
     if _PLAIN.match(model) and not _RESERVED.match(model):
         return f"{model}.json"
+    import hashlib  # here, since reading results must start fast
+
     slug = re.sub(r"[^a-z0-9]+", "-", model.lower()).strip("-")[-60:].strip("-")
     return f"{slug}~{hashlib.sha256(model.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}.json"
 

@@ -4,6 +4,8 @@ import csv
 import io
 import json
 import re
+import subprocess
+import sys
 
 import pytest
 
@@ -245,3 +247,22 @@ def test_nothing_to_show(form):
 def test_no_such_format(report):
     with pytest.raises(BadInput, match="no format 'html'"):
         render(report, "html")
+
+
+def test_a_small_table_imports_neither_numpy_nor_anything_larger():
+    """In a fresh interpreter, since here they are loaded already."""
+    program = """
+import sys
+from accuracy_tui.benchmark import Query
+from accuracy_tui.grid import Grid
+from accuracy_tui.report import FORMATS, build_report, render
+from support.runs import looker, make_run, window
+query = Query("van", "fine")
+report = build_report(Grid([make_run("m", {query: [window(1)]})], [query], looker({}), k=5))
+for form in FORMATS:
+    assert "0.00" in render(report, form, per_query=True) or form in ("csv", "json")
+print(sorted({"numpy", "torch", "textual", "transformers"} & sys.modules.keys()))
+"""
+    environment = {"PYTHONPATH": ":".join(filter(None, sys.path))}
+    output = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True)
+    assert (output.stdout, output.stderr) == ("[]\n", "")
