@@ -227,7 +227,7 @@ def test_what_does_not_pass_is_not_tried_again(clock):
 def test_one_request_told_to_wait_holds_the_others(clock):
     made = service(clock)
     with pytest.raises(EmbedderFailed):
-        Service.call(made, "a", failing(RequestFailed("busy", passing=False, wait=40.0)))
+        made.call("a", failing(RequestFailed("busy", passing=False, wait=40.0)))
     made.call("b", failing())
     assert sum(clock.waits) == pytest.approx(40)
 
@@ -324,6 +324,12 @@ def test_what_cannot_pass_is_not_tried_again(embedder, server, clock, status):
     assert f": {status} " in str(failure_of(embedder))
     assert len(server.embeddings()) == 1
     assert clock.waits == []
+
+
+def test_a_redirect_is_not_followed_with_the_key(embedder, server):
+    server.embed_faults += [Reply(307, "", {"Location": f"{server.url}/elsewhere"})]
+    assert "307 Temporary Redirect" in str(failure_of(embedder))
+    assert len(server.received) == 1
 
 
 def test_a_wrong_key_is_refused_without_being_shown(name, server, clock, monkeypatch, caplog, capfd):

@@ -119,7 +119,7 @@ class _Embedding(MultiModalEmbedding):
 
 
 class _OneTrySession(requests.Session):
-    """Turns failed connections into RequestFailed, which the SDK doesn't repeat by itself."""
+    """Follows no redirect, and turns failed connections into RequestFailed, which the SDK doesn't repeat."""
 
     def __init__(self, timeout: float) -> None:
         super().__init__()
@@ -127,7 +127,7 @@ class _OneTrySession(requests.Session):
 
     def request(self, *arguments: Any, **options: Any) -> requests.Response:
         try:
-            return super().request(*arguments, **options)
+            return super().request(*arguments, **{**options, "allow_redirects": False})
         except requests.RequestException as error:
             raise _requests_failure(error, self._timeout) from None
 
