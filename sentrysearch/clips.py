@@ -13,7 +13,8 @@ import numpy as np
 from av.video.frame import VideoFrame
 from numpy.typing import NDArray
 
-from sentrysearch.decoder import Decoded, Video
+from sentrysearch.clock import Decoded
+from sentrysearch.decoder import Video
 from sentrysearch.errors import FootageError
 from sentrysearch.picture import DecodedPicture, Scalers
 from sentrysearch.segments import TOLERANCE

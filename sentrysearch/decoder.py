@@ -7,10 +7,8 @@ handed on as ``Fault`` records between the pictures that do decode; nothing here
 from __future__ import annotations
 
 import contextlib
-import heapq
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from types import TracebackType
@@ -21,9 +19,9 @@ import av.error
 from av.container import InputContainer
 from av.packet import Packet
 from av.stream import Disposition
-from av.video.frame import VideoFrame
 from av.video.stream import VideoStream
 
+from sentrysearch.clock import Clock, Decoded, Fault
 from sentrysearch.errors import FootageError
 
 # The file protocol takes the rest of the name as it is, whatever "://", "%" or "-" is in it, and nothing
@@ -39,8 +37,6 @@ _UNTIMED = frozenset({"avi", "h264", "hevc", "vvc", "obu", "m4v", "mpegvideo", "
 _NOT_FOOTAGE = Disposition.attached_pic | Disposition.still_image | Disposition.timed_thumbnails
 # Reading goes on past errors; so many in a row without a packet between them mean the rest is gone.
 _READ_ERRORS = 50
-# Pictures held back until one of them has a timestamp.
-_MOST_EARLY = 16
 # Headers that claim more than this are not believed.
 _PLAUSIBLE_SECONDS = 24 * 3600.0
 _MATROSKA_START = Fraction(1, 10)
@@ -49,26 +45,6 @@ _MICROSECOND = Fraction(1, 1_000_000)
 HOLD_SECONDS = 0.5
 _HOLD_PICTURES = 2
 _ASSUMED_RATE = Fraction(25)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Decoded:
-    """A picture and when it is shown."""
-
-    time: float
-    """Seconds from the container's start."""
-    pts: int | None
-    """The file's own timestamp, in the stream's time base; None where the file has none to trust."""
-    duration: float
-    """Seconds on show by the file's word; 0 where it doesn't say."""
-    frame: VideoFrame
-
-
-@dataclass(frozen=True, slots=True)
-class Fault:
-    """Something between two pictures that could not be read or decoded."""
-
-    reason: str
 
 
 class Video:
@@ -199,7 +175,7 @@ class Video:
 
     def pictures(self) -> Iterator[Decoded | Fault]:
         """Decodes from the present position: pictures in the order they are shown, and what failed."""
-        clock = _Clock(self)
+        clock = Clock(self.time_base, self.start, self.rate, timed=self.timed)
         context = self.stream.codec_context
         packets: Iterator[Packet[VideoStream] | Fault | None] = self.packets()
         for packet in _then_none(packets):
@@ -211,7 +187,7 @@ class Video:
             try:
                 frames = context.decode(packet)
             except av.error.EOFError:
-                return
+                break
             except av.error.FFmpegError as error:
                 clock.lost()
                 yield Fault(_reason(error))
@@ -219,70 +195,6 @@ class Video:
             for frame in frames:
                 yield from clock.stamp(frame)
         yield from clock.rest()
-
-
-class _Clock:
-    """Says when each decoded picture is shown."""
-
-    def __init__(self, video: Video) -> None:
-        self._video = video
-        self._step = 1 / video.rate
-        self._waiting: list[Fraction] = []
-        self._early: list[VideoFrame] = []
-        self._next = Fraction(0)
-        self._last: Fraction | None = None
-
-    def sent(self, packet: Packet[VideoStream]) -> None:
-        """Notes a packet on its way into the decoder."""
-        if self._video.timed:
-            return
-        time = self._next if packet.dts is None else packet.dts * self._video.time_base - self._video.start
-        heapq.heappush(self._waiting, time)
-        self._next = time + self._step
-
-    def lost(self) -> None:
-        """Notes that a packet gave no picture."""
-        if self._waiting:
-            heapq.heappop(self._waiting)
-
-    def stamp(self, frame: VideoFrame) -> Iterator[Decoded | Fault]:
-        """The pictures whose times are known now that this one is decoded, with their times.
-
-        Where timestamps are those of decoding order, every packet holds one picture, so the n-th picture
-        shown takes the n-th time: the smallest that waits. The first pictures of a file may lack a timestamp
-        that the ones after them have: they are timed backwards from there.
-        """
-        video = self._video
-        if video.timed and frame.pts is not None:
-            time = frame.pts * video.time_base - video.start
-            yield from self._early_ones(time - len(self._early) * self._step)
-        elif self._waiting:
-            time = heapq.heappop(self._waiting)
-        elif self._last is not None:
-            time = self._last + self._step
-        elif len(self._early) < _MOST_EARLY:
-            self._early.append(frame)
-            return
-        else:
-            yield from self._early_ones(Fraction(0))
-            time = (self._last or Fraction(0)) + self._step
-        yield self._timed(frame, time)
-
-    def rest(self) -> Iterator[Decoded | Fault]:
-        """Pictures of a file without any timestamps."""
-        yield from self._early_ones(Fraction(0))
-
-    def _early_ones(self, first: Fraction) -> Iterator[Decoded | Fault]:
-        early, self._early = self._early, []
-        for number, frame in enumerate(early):
-            yield self._timed(frame, first + number * self._step)
-
-    def _timed(self, frame: VideoFrame, time: Fraction) -> Decoded | Fault:
-        self._last = time
-        if frame.is_corrupt:
-            return Fault("a picture is incomplete")
-        pts = frame.pts if self._video.timed else None
-        return Decoded(float(time), pts, float((frame.duration or 0) * self._video.time_base), frame)
 
 
 def _then_none(

@@ -13,7 +13,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from sentrysearch import locations
-from sentrysearch.decoder import Decoded, Video
+from sentrysearch.clock import Decoded
+from sentrysearch.decoder import Video
 from sentrysearch.errors import FootageError
 from sentrysearch.picture import shown_size, turn
 from sentrysearch.types import Footage

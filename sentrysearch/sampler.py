@@ -13,21 +13,25 @@ import av.error
 import numpy as np
 from numpy.typing import NDArray
 
-from sentrysearch.decoder import HOLD_SECONDS, Decoded, Fault, Video
+from sentrysearch.clock import Decoded, Fault
+from sentrysearch.decoder import HOLD_SECONDS, Video
 from sentrysearch.picture import DecodedPicture, Scalers
 from sentrysearch.segments import TOLERANCE, Entry, Segment
 from sentrysearch.types import Frame, Picture
 
 Prepare = Callable[[Picture], NDArray[np.uint8]]
 
+# Pictures a decoder holds back, at most, to put them into the order they are shown in.
+_DECODER_DELAY = 16
 # Damage that begins so soon after other damage is told together with it.
 _MERGE_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Gap:
-    """Seconds that could not be decoded, and why."""
+class Damage:
+    """A stretch of a footage, in seconds, that could not be decoded, and why."""
 
+    footage: str
     start: float
     end: float
     reason: str
@@ -55,7 +59,7 @@ class Ended:
     digest: bytes | None
 
 
-Message = Sampled | Gap | Began | Ended
+Message = Sampled | Damage | Began | Ended
 
 
 @dataclass(slots=True)
@@ -108,7 +112,7 @@ class SegmentSampler:
         began = time.thread_time()
         self._prepared: tuple[Decoded, NDArray[np.uint8]] | None = None
         self._prepare_seconds, self._pictures, self._count = 0.0, 0, 0
-        self._gaps: list[Gap] = []
+        self._damage: list[Damage] = []
         try:
             yield from self._run(video, segment)
         finally:
@@ -121,13 +125,13 @@ class SegmentSampler:
             return
         pending = deque(segment.times)
         shown: Decoded | None = None
-        faults: list[str] = []
+        faults = _Faults()
         last: bytes | None = None
         for item in video.pictures():
             if self._stopped():
                 return
             if isinstance(item, Fault):
-                faults.append(item.reason)
+                faults.add(item.reason)
                 continue
             self._pictures += 1
             if segment.entry is not None and (item.pts is None or item.pts < segment.entry.pts):
@@ -136,16 +140,18 @@ class SegmentSampler:
                 if segment.entry is not None:
                     yield Began(_digest(item) if item.pts == segment.entry.pts else None)
                 else:
-                    self._note_late_start(item, faults)
+                    self._note_late_start(item, faults.reason)
             elif item.time <= shown.time:  # timestamps that jump back cannot be shown in order
-                faults.append("timestamps go back")
+                faults.add("timestamps go back")
                 continue
-            elif faults:
-                self._note(shown.time + shown.duration, item.time, faults[0])
+            elif faults.reason and (
+                faults.pictures_since == 0 or item.time - shown.time > video.hold_seconds(shown)
+            ):
+                self._note(shown.time + shown.duration, item.time, faults.reason)
             while pending and pending[0] + TOLERANCE < item.time:
-                yield self._sample(video, pending.popleft(), shown, item, bool(faults))
+                yield self._sample(video, pending.popleft(), shown, item, bool(faults.reason))
             shown = item
-            faults.clear()
+            faults.picture()
             if segment.until is not None:
                 if item.pts is not None and item.pts >= segment.until.pts:
                     last = _digest(item)
@@ -153,12 +159,12 @@ class SegmentSampler:
             elif not pending:
                 break
         else:
-            self._note_early_end(video, shown, faults)
+            self._note_early_end(video, shown, faults.reason)
             if shown is None and segment.entry is not None:
                 yield Began(None)
         while pending:
             yield self._sample(video, pending.popleft(), shown, None, True)
-        yield from self._gaps
+        yield from self._damage
         yield Ended(last)
 
     def _sample(
@@ -181,22 +187,39 @@ class SegmentSampler:
             self._count += 1
         return Frame(self._name, moment, self._prepared[1])
 
-    def _note_late_start(self, first: Decoded, faults: list[str]) -> None:
-        if faults or first.time > HOLD_SECONDS:
-            self._note(0.0, first.time, faults[0] if faults else "no picture yet")
+    def _note_late_start(self, first: Decoded, fault: str) -> None:
+        if fault or first.time > HOLD_SECONDS:
+            self._note(0.0, first.time, fault or "no picture yet")
 
-    def _note_early_end(self, video: Video, shown: Decoded | None, faults: list[str]) -> None:
+    def _note_early_end(self, video: Video, shown: Decoded | None, fault: str) -> None:
         """Notes what is missing after the last picture, where the file ended before the samples did."""
         end = 0.0 if shown is None else shown.time + video.hold_seconds(shown)
-        if faults or end + TOLERANCE < self._duration:
+        if fault or end + TOLERANCE < self._duration:
             start = 0.0 if shown is None else min(shown.time + shown.duration, self._duration)
-            self._note(start, self._duration, faults[0] if faults else "the file ends early")
+            self._note(start, self._duration, fault or "the file ends early")
 
     def _note(self, start: float, end: float, reason: str) -> None:
-        if self._gaps and start <= self._gaps[-1].end + _MERGE_SECONDS:
-            previous = self._gaps.pop()
+        if self._damage and start <= self._damage[-1].end + _MERGE_SECONDS:
+            previous = self._damage.pop()
             start, end, reason = previous.start, max(end, previous.end), previous.reason
-        self._gaps.append(Gap(start, max(start, end), reason))
+        self._damage.append(Damage(self._name, start, max(start, end), reason))
+
+
+class _Faults:
+    """The last fault, for as long as pictures that came before it may still leave the decoder."""
+
+    def __init__(self) -> None:
+        self.reason = ""
+        self.pictures_since = 0
+
+    def add(self, reason: str) -> None:
+        self.reason = self.reason or reason
+        self.pictures_since = 0
+
+    def picture(self) -> None:
+        self.pictures_since += 1
+        if self.pictures_since > _DECODER_DELAY:
+            self.reason = ""
 
 
 def _seek(video: Video, entry: Entry) -> bool:

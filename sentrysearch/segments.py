@@ -14,7 +14,8 @@ from dataclasses import dataclass
 
 import av.error
 
-from sentrysearch.decoder import Fault, Video
+from sentrysearch.clock import Fault
+from sentrysearch.decoder import Video
 
 # A sample shows the last picture that began at or before it; times of containers that count milliseconds
 # are off by up to half of one.
