@@ -213,7 +213,7 @@ def _full(path: Path, text: str, lines: Sequence[str], own: Callable[[int | None
                     f'window "{file_key}" of query "{query}" stands twice', where=f"{path}:{file_key.line}"
                 )
             of_query[key] = _verdict(located, file_key)
-    starts = {str(query): query.line - 1 for query in queries}
+    starts = {} if root.flow else {str(query): query.line - 1 for query in queries}
     return verdicts, starts, ownership, False
 
 

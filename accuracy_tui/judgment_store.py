@@ -166,8 +166,6 @@ class JudgmentStore:
     def _become_writer(self) -> bool:
         self.holder = None
         try:
-            if self._path.exists() and not os.access(self._path, os.W_OK):
-                raise PermissionError(0, "the file is write-protected")
             lock = FileLock(self._path.with_name(f".{self._path.name}.lock"))
         except LockedError as error:
             self.holder = error.holder
@@ -177,6 +175,8 @@ class JudgmentStore:
             self.why_read_only = f"cannot be written: {error.strerror}"
             return False
         try:
+            if self._path.exists() and not os.access(self._path, os.W_OK):
+                raise PermissionError(0, "the file is write-protected")
             self._load()
             self._journal = JournalWriter(self._journal_path, self.history)
         except OSError as error:
