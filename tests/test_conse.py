@@ -123,7 +123,7 @@ def test_the_classifier_is_the_published_one(name, loaded, eager):
     images = clip_pictures(SIZES[name], 12)
     images = np.concatenate([images, random_views(0, SIZES[name])])
     expected = eager_probabilities(eager[name], images)
-    found = np.stack([loaded[name]._networks.probabilities(image[None]) for image in images])
+    found = np.stack([loaded[name].classify(image[None]) for image in images])
     np.testing.assert_allclose(found, expected, atol=2e-5)
     assert (found.argmax(axis=1) == expected.argmax(axis=1)).all()
     assert len(set(expected.argmax(axis=1))) > 3  # the pictures do differ
@@ -185,9 +185,9 @@ def test_views_are_the_whole_picture_and_its_middle(name, shape):
 
 def test_a_picture_shared_by_windows_is_classified_once(loaded, monkeypatch):
     embedder = loaded["conse-lite0"]
-    seen, classify = [], embedder._networks.probabilities
+    seen, classify = [], embedder.classify
     monkeypatch.setattr(
-        embedder._networks, "probabilities", lambda views: seen.append(views[0, 0, 0, 0]) or classify(views)
+        embedder, "classify", lambda views: seen.append(views[0, 0, 0, 0]) or classify(views)
     )
     views = [random_views(seed) for seed in range(4)]
     first = window_of(*views[:3], start=0.0, fingerprint="shared")
@@ -202,14 +202,14 @@ def test_a_picture_shared_by_windows_is_classified_once(loaded, monkeypatch):
 
 def test_two_threads_that_want_one_picture_classify_it_once(loaded, monkeypatch):
     embedder = loaded["conse-lite0"]
-    calls, inside, classify = [], threading.Event(), embedder._networks.probabilities
+    calls, inside, classify = [], threading.Event(), embedder.classify
 
     def slow(views):
         calls.append(1)
         inside.set()
         return classify(views)
 
-    monkeypatch.setattr(embedder._networks, "probabilities", slow)
+    monkeypatch.setattr(embedder, "classify", slow)
     window = window_of(random_views(7), fingerprint="once")
     with ThreadPoolExecutor(8) as pool:
         vectors = list(pool.map(lambda _: embedder.embed_windows([window])[0], range(8)))
@@ -221,7 +221,7 @@ def test_a_picture_that_failed_is_tried_again(loaded, monkeypatch):
     embedder = loaded["conse-lite0"]
     window = window_of(random_views(8), fingerprint="again")
     with monkeypatch.context() as patch:
-        patch.setattr(embedder._networks, "probabilities", lambda views: 1 / 0)
+        patch.setattr(embedder, "classify", lambda views: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             embedder.embed_windows([window])
     assert embedder.embed_windows([window]).shape == (1, 384)

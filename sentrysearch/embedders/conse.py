@@ -93,7 +93,7 @@ class Conse:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self._size = _SIZES[name]
+        self.size = _SIZES[name]
         self._networks: _Networks | None = None
         self._probabilities = _Once(_REMEMBERED_PICTURES)
 
@@ -106,16 +106,20 @@ class Conse:
     def load(self) -> None:
         """Opens both networks, converting their weights at the first time (some seconds)."""
         if self._networks is None:
-            self._networks = _Networks(self.name, self._size)
+            self._networks = _Networks(self.name, self.size)
 
     def prepare(self, picture: Picture) -> NDArray[np.uint8]:
         """The views of a picture, (2, size, size, 3): the whole squeezed into a square, and its middle."""
-        size = self._size
+        size = self.size
         scale = size / min(picture.width, picture.height)
         width, height = (max(size, round(side * scale)) for side in (picture.width, picture.height))
         left, top = (width - size) // 2, (height - size) // 2
         middle = picture.rgb(width, height)[top : top + size, left : left + size]
         return np.stack([picture.rgb(size, size), middle])
+
+    def classify(self, views: NDArray[np.uint8]) -> NDArray[np.float32]:
+        """Probabilities of the 1000 classes, the mean over views of shape (n, size, size, 3)."""
+        return self._ready().probabilities(views)
 
     def embed_windows(self, batch: Sequence[WindowFrames]) -> NDArray[np.float32]:
         """Vectors of shape (len(batch), 384); may be called from several threads at once."""
@@ -138,14 +142,12 @@ class Conse:
         return self._networks
 
     def _window(self, item: WindowFrames) -> NDArray[np.float32]:
-        networks = self._ready()
+        clip = item.footage.fingerprint
         found = [
-            self._probabilities.get(
-                (item.footage.fingerprint, frame.time), partial(networks.probabilities, frame.data)
-            )
+            self._probabilities.get((clip, frame.time), partial(self.classify, frame.data))
             for frame in item.frames
         ]
-        return networks.vector(np.mean(found, axis=0))
+        return self._ready().vector(np.mean(found, axis=0))
 
 
 class _Networks:
@@ -170,7 +172,6 @@ class _Networks:
         self._classes = classes - self._middle
 
     def probabilities(self, views: NDArray[np.uint8]) -> NDArray[np.float32]:
-        """Of the 1000 classes, the mean over a picture's views."""
         # One view at a time: a batch is no faster on a CPU.
         found = [self._classifier.run(None, {"images": view[None]})[0][0] for view in views]
         mean: NDArray[np.float32] = np.mean(found, axis=0)
