@@ -241,7 +241,7 @@ def import_qrels(benchmark_file: Path | None, demo: bool, file: Path, overwrite:
 @click.option("--json", "as_json", is_flag=True, help="Print them as JSON.")
 def models(as_json: bool) -> int:
     """List every model, whether it can run here, and if not why and what changes that."""
-    listed = [(entry, entry.missing()) for entry in embedders.catalogue().values()]
+    listed = [(entry, entry.missing() or entry.not_downloaded()) for entry in embedders.catalogue().values()]
     if as_json:
         document = [
             {

@@ -16,7 +16,7 @@ from accuracy_tui.benchmark import Query
 from accuracy_tui.runs import Run, RunFootage, RunQuery, save_run
 from sentrysearch import embedders
 from sentrysearch.errors import Cancelled, EmbedderFailed, SentrySearchError
-from sentrysearch.passes import Finished, PassEvent, Searched, embedder_pass
+from sentrysearch.passes import Finished, Loading, PassEvent, Searched, embedder_pass
 from sentrysearch.store import Collection, CollectionIdentity
 from sentrysearch.types import Embedder, Footage, Window, WindowGrid
 from sentrysearch.windows import cut
@@ -88,6 +88,7 @@ def run_models(job: Job, *, cancel: threading.Event) -> Generator[RunnerEvent, N
 def _run_model(
     job: Job, model: str, windows: Sequence[Window], cancel: threading.Event
 ) -> Iterator[RunnerEvent]:
+    yield ModelProgress(model, Loading())  # a local model's revision already takes torch's import
     with closing(embedders.create(model)) as embedder:
         identity = CollectionIdentity(
             model=embedder.name,

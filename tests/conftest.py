@@ -6,6 +6,9 @@ import pytest
 
 from support.command import command as command  # a fixture
 
+# Read when the hub's library is imported, which a test module may do before any fixture.
+os.environ["HF_HUB_OFFLINE"] = "1"
+
 KEYS = ("GEMINI_API_KEY", "GOOGLE_API_KEY", "DASHSCOPE_API_KEY", "DASHSCOPE_HTTP_BASE_URL", "HF_TOKEN")
 
 
@@ -16,7 +19,6 @@ def shared_cache(tmp_path_factory):
     cache = (root.parent if "PYTEST_XDIST_WORKER" in os.environ else root) / "sentrysearch-cache"
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SENTRYSEARCH_CACHE", str(cache))
-        patch.setenv("HF_HUB_OFFLINE", "1")
         yield cache
 
 

@@ -45,3 +45,14 @@ def test_a_missing_package_names_the_command_that_installs_it(monkeypatch):
 def test_a_missing_key_is_named():
     with pytest.raises(EmbedderUnavailable, match="GEMINI_API_KEY or GOOGLE_API_KEY is not set"):
         embedders.create("gemini")
+
+
+def test_weights_that_are_not_on_this_machine_are_said(tmp_path, monkeypatch):
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
+    entry = embedders.find("qwen2b")
+    assert "hf download Qwen/Qwen3-VL-Embedding-2B" in str(entry.not_downloaded())
+    snapshot = tmp_path / "models--Qwen--Qwen3-VL-Embedding-2B/snapshots/0123"
+    snapshot.mkdir(parents=True)
+    (snapshot / "config.json").write_text("{}")
+    assert entry.not_downloaded() is None
+    assert embedders.find("conse-lite0").not_downloaded() is None

@@ -10,6 +10,7 @@ imports no embedder) and a function ``create(name) -> Embedder``::
             "packages": ["my_package"],        # import names it needs
             "extra": "my-extra",               # the extra that installs them, "" for none
             "keys": ["MY_API_KEY"],            # environment variables, any one of which is enough
+            "weights": "Organisation/Name",    # on the hub, where they are downloaded at the first load
         },
     }
 """
@@ -42,6 +43,8 @@ class ModelEntry:
     packages: tuple[str, ...]
     extra: str
     keys: tuple[str, ...]
+    weights: str
+    """The hub id of weights that are downloaded at the first load, "" for none."""
     module: str
 
     def missing(self) -> EmbedderUnavailable | None:
@@ -56,6 +59,22 @@ class ModelEntry:
                 f"no key: {' or '.join(self.keys)} is not set", hint=f"export {self.keys[0]}=…"
             )
         return None
+
+    def not_downloaded(self) -> EmbedderUnavailable | None:
+        """That its weights are not on this machine yet; loading it downloads them."""
+        if not self.weights or _in_hub_cache(self.weights):
+            return None
+        return EmbedderUnavailable(
+            "its weights are not on this machine yet",
+            hint=f"hf download {self.weights} (or the first run downloads them)",
+        )
+
+
+def _in_hub_cache(hub_id: str) -> bool:
+    """Whether anything of a checkpoint is in the hub's cache, found without importing its library."""
+    home = Path(os.environ.get("HF_HOME") or "~/.cache/huggingface").expanduser()
+    cache = Path(os.environ.get("HF_HUB_CACHE") or home / "hub").expanduser()
+    return any((cache / f"models--{hub_id.replace('/', '--')}" / "snapshots").glob("*/config.json"))
 
 
 def _installed(package: str) -> bool:
@@ -78,6 +97,7 @@ def catalogue() -> dict[str, ModelEntry]:
                 packages=tuple(fields.get("packages", ())),
                 extra=fields.get("extra", ""),
                 keys=tuple(fields.get("keys", ())),
+                weights=fields.get("weights", ""),
                 module=f"{__name__}.{path.stem}",
             )
     return entries
@@ -124,6 +144,7 @@ def find(name: str) -> ModelEntry:
             packages=(*template.packages, *(("bitsandbytes",) if quantised else ())),
             extra="4bit" if quantised else template.extra,
             keys=template.keys,
+            weights=template.weights if plain in entries else "",
             module=template.module,
         )
     near = difflib.get_close_matches(name, entries, n=3, cutoff=0.5)

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from sentrysearch import embedders
 from sentrysearch.embedders import _memory, _qwen_inputs
 from sentrysearch.errors import EmbedderUnavailable, FootageError
 
-HUB_IDS = {"qwen8b": "Qwen/Qwen3-VL-Embedding-8B", "qwen2b": "Qwen/Qwen3-VL-Embedding-2B"}
 ARCHITECTURE = "qwen3_vl"
 
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+", re.ASCII)
@@ -70,9 +70,9 @@ def resolve(name: str) -> Checkpoint:
         folder = Path(name).expanduser()
     except RuntimeError:  # a ~user who doesn't exist
         folder = Path(name)
-    if name not in HUB_IDS and folder.is_dir():
+    hub_id = embedders.catalogue()[name].weights if name in embedders.catalogue() else name
+    if hub_id == name and folder.is_dir():
         return Checkpoint(str(folder), folder, None)
-    hub_id = HUB_IDS.get(name, name)
     if not _HUB_ID.fullmatch(hub_id):
         raise EmbedderUnavailable("no such folder", where=name, hint="give a checkpoint's folder or hub id")
     import huggingface_hub

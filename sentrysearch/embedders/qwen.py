@@ -27,12 +27,14 @@ MODELS = {
     "qwen8b": {
         "backend": "local",
         "summary": "Qwen3-VL-Embedding-8B on this machine (about 18 GB of GPU memory, 6 GB with @4bit)",
+        "weights": "Qwen/Qwen3-VL-Embedding-8B",
         "packages": ["torch", "transformers", "torchvision", "accelerate"],
         "extra": "local",
     },
     "qwen2b": {
         "backend": "local",
         "summary": "Qwen3-VL-Embedding-2B on this machine (about 6 GB of GPU memory)",
+        "weights": "Qwen/Qwen3-VL-Embedding-2B",
         "packages": ["torch", "transformers", "torchvision", "accelerate"],
         "extra": "local",
     },
