@@ -39,12 +39,12 @@ class Rankings:
         return [Bounds(low, high) for low, high in zip(lows, highs, strict=True)]
 
     def _by_rank(self, relevant: bytes, depth: int) -> Any:
-        """An array of shape (depth, models, queries), each rank contiguous, wide enough to sum ranks."""
+        """An array of shape (depth, models, queries), each rank contiguous; floats spare casts."""
         import numpy as np
 
         shape = (self._rows, self._columns, depth)
         by_ranking = np.frombuffer(relevant, np.uint8).reshape(shape)
-        return np.ascontiguousarray(np.moveaxis(by_ranking, 2, 0), dtype=np.int32)
+        return np.ascontiguousarray(np.moveaxis(by_ranking, 2, 0), dtype=np.float64)
 
     def _means(self, metric: Metric, relevant: Any) -> list[float]:
         if self._vectorised:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Metric: TypeAlias = Callable[[Any], Any]
-"""From what is relevant (bytes, or an array of small integers) to a float or an array of them."""
+"""From what is relevant (bytes, or an array of zeros and ones) to a float or an array of them."""
 
 NO_HIT, UNJUDGED, FALSE, TRUE, IMPLIED_FALSE, IMPLIED_TRUE = range(6)
 """What is known of one rank: nothing came back, or its window's verdict."""
@@ -46,7 +46,7 @@ class Bounds(NamedTuple):
 @overload
 def precision_at(relevant: bytes, k: int) -> float: ...
 @overload
-def precision_at(relevant: NDArray[np.uint8], k: int) -> NDArray[np.float64]: ...
+def precision_at(relevant: NDArray[np.float64], k: int) -> NDArray[np.float64]: ...
 def precision_at(relevant: Any, k: int) -> Any:
     """P@k: the number of true windows in the first k, divided by k also when fewer came back.
 
@@ -58,7 +58,7 @@ def precision_at(relevant: Any, k: int) -> Any:
 @overload
 def reciprocal_rank(relevant: bytes) -> float: ...
 @overload
-def reciprocal_rank(relevant: NDArray[np.uint8]) -> NDArray[np.float64]: ...
+def reciprocal_rank(relevant: NDArray[np.float64]) -> NDArray[np.float64]: ...
 def reciprocal_rank(relevant: Any) -> Any:
     """RR: 1 / rank of the first true window, 0 where there is none; its mean over queries is MRR.
 

@@ -3,7 +3,7 @@
 import itertools
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from accuracy_tui.averages import Rankings
@@ -92,6 +92,7 @@ def test_judged_of_nothing_has_no_value():
     assert judged_at(outcomes("–––"), 3) is None
 
 
+@settings(deadline=None)
 @given(
     st.lists(st.sampled_from("–·○●◌◐"), min_size=1, max_size=7).map("".join),
     st.integers(1, 8),
@@ -110,6 +111,7 @@ def test_bounds_are_what_all_ways_to_judge_the_rest_reach(glyphs, k):
         assert bounds(metric, outcomes(glyphs)) == pytest.approx((min(reached), max(reached)))
 
 
+@settings(deadline=None)
 @given(st.data(), st.integers(1, 4), st.integers(1, 5), st.integers(1, 6))
 def test_means_are_the_same_one_by_one_and_all_at_once(data, models, queries, depth):
     ranking = st.lists(st.sampled_from(range(6)), min_size=depth, max_size=depth).map(bytes)

@@ -164,6 +164,7 @@ def test_explicit_verdicts_come_back_and_implied_ones_do_not(tmp_path_factory, d
     assert set(import_qrels(path)) == explicit
 
 
+@settings(deadline=None)
 @given(st.text(min_size=1))
 def test_ids_have_no_white_space_and_turn_back(text):
     topic = topic_id(text)
