@@ -141,7 +141,7 @@ class SegmentSampler:
                     yield Began(_digest(item) if item.pts == segment.entry.pts else None)
                 else:
                     self._note_late_start(item, faults.reason)
-            elif item.time <= shown.time:  # timestamps that jump back cannot be shown in order
+            elif item.time < shown.time:  # a player could not show it in order either
                 faults.add("timestamps go back")
                 continue
             elif faults.reason and (

@@ -152,6 +152,17 @@ def test_a_variable_rate_is_followed(tmp_path, name):
     assert numbers(frames) == expected_numbers(times, sample_times(windows[0], Sampling(10.0)))
 
 
+def test_a_file_that_starts_again_at_zero_is_reported_from_there(tmp_path):
+    for number in range(2):
+        write_clip(tmp_path / f"{number}.ts", seconds=3, first_number=100 * number, b_frames=0)
+    (tmp_path / "a.ts").write_bytes((tmp_path / "0.ts").read_bytes() + (tmp_path / "1.ts").read_bytes())
+    footage = probe(tmp_path / "a.ts", "a")
+    frames, _ = take(footage, [Window("a", 0.0, 3.0)], Sampling(5.0))
+    assert numbers(frames) == {
+        time: int(time * 25 + 0.01) for time in sample_times(Window("a", 0, 3), Sampling(5.0))
+    }
+
+
 def test_pictures_before_the_first_timestamp_are_timed_backwards(tmp_path):
     # Matroska cannot store the negative times of the first pictures: they come without any.
     write_clip(
