@@ -53,7 +53,11 @@ def cli() -> None:
     help="Footage (file or folder) instead of the benchmark's; repeatable.",
 )
 @options.model_option
-@click.option("--backend", type=click.Choice(embedders.backends()), help="Only models of this backend.")
+@click.option(
+    "--backend",
+    type=options.BackendName(),
+    help="Only models of this backend: local, conse, qwen-cloud or gemini.",
+)
 @click.option("--query", "-q", "fine", multiple=True, help="One more fine query; repeatable.")
 @click.option("--floor-query", "floor", multiple=True, help="One more floor query; repeatable.")
 @click.option("-k", "k", type=click.IntRange(1, 1000), help="Hits a query.  [default: the benchmark's]")

@@ -37,6 +37,22 @@ class ModelName(click.ParamType[str]):
         ]
 
 
+class BackendName(click.ParamType[str]):
+    """A backend; the catalogue is read only when one is given."""
+
+    name = "backend"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        if value not in embedders.backends():
+            self.fail(f"{value!r} is not one of {', '.join(embedders.backends())}", param, ctx)
+        return value
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        return [CompletionItem(name) for name in embedders.backends() if name.startswith(incomplete)]
+
+
 def benchmark_options(command: Command) -> Command:
     """``--benchmark`` and ``--demo``."""
     command = click.option("--demo", is_flag=True, help="The benchmark that comes with the package.")(command)

@@ -180,6 +180,7 @@ def test_a_hosted_model_that_finally_fails_keeps_what_was_paid_for(command, benc
     [
         (["--model", "conse-lit0"], "did you mean conse-lite0"),
         (["--model", "conse-lite0", "--backend", "gemini"], "not of the gemini backend"),
+        (["--backend", "cloud"], "'cloud' is not one of"),
         (["--query", "  "], "the query is empty"),
         (["--query", "red"], "is already a floor query"),
         (["-k", "0"], "0 is not in the range"),
