@@ -232,7 +232,9 @@ def _seek(video: Video, entry: Entry) -> bool:
 
 def _digest(item: Decoded) -> bytes:
     """Equal for equal pictures at equal times."""
-    pixels = item.frame.to_ndarray(format="rgb24")
+    frame = item.frame
+    plain = frame.format.name == "yuv420p" and frame.width % 2 == frame.height % 2 == 0
+    pixels = frame.to_ndarray() if plain else frame.reformat(format="rgb24", threads=1).to_ndarray()
     digest = hashlib.blake2b(f"{item.pts} {pixels.shape}".encode(), digest_size=16)
     digest.update(pixels.tobytes())
     return digest.digest()
