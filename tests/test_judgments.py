@@ -272,18 +272,19 @@ class TestUndo:
             assert len(judgments.notices) == 1 and "25.0-55.0 is not undone" in judgments.notices[0]
             assert judgments.get("q", clip(25, 55)) is False
 
-    def test_the_history_is_bounded_and_keeps_the_last_thousand(self, tmp_path, monkeypatch):
-        monkeypatch.setattr("accuracy_tui.journal.LONG", 10_000)
+    def test_the_history_is_bounded_and_keeps_the_last_ones(self, tmp_path, monkeypatch):
+        monkeypatch.setattr("accuracy_tui.journal.LONG", 1_000)
+        monkeypatch.setattr("accuracy_tui.journal.KEPT", 50)
         path = tmp_path / "j.yaml"
-        judge(path, *(("q", window(number), True) for number in range(1500)))
+        judge(path, *(("q", window(number), True) for number in range(80)))
         size = (tmp_path / ".j.yaml.journal").stat().st_size
         with Judgments.open(path, [CLIP], write=True) as judgments:
             undone = 0
             while judgments.undo() is not None:
                 undone += 1
             left = len(list(judgments.items()))
-        assert (undone, left) == (1000, 500)
-        judge(path, *(("q", window(number), False) for number in range(1500)))
+        assert (undone, left) == (50, 30)
+        judge(path, *(("q", window(number), False) for number in range(80)))
         assert (tmp_path / ".j.yaml.journal").stat().st_size < size * 1.1
 
 

@@ -17,6 +17,7 @@ import select
 import signal
 import sys
 import time
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -24,6 +25,7 @@ from typing import NamedTuple
 import yaml
 
 from accuracy_tui import folder as folder_module
+from accuracy_tui import watched_file
 from accuracy_tui.judgments import Judgments
 from sentrysearch.types import Window
 
@@ -110,6 +112,8 @@ def run_killed(path: Path, act: Callable[[Session], None], seconds: float | None
         try:
             act(Session(writing, path))
             status = 0
+        except BaseException:
+            traceback.print_exc()
         finally:
             os._exit(status)
     os.close(writing)
@@ -243,7 +247,7 @@ def killed_at(step: int, halfway: bool) -> Callable[[Session], None]:
             if name == "write" and args[0] == session.pipe:
                 return
             if count == step:
-                if halfway:
+                if halfway and name == "write":
                     write(args[0], bytes(args[1])[: len(args[1]) // 2])
                 write(session.pipe, json.dumps(["call", name]).encode() + b"\n")
                 os.kill(os.getpid(), signal.SIGKILL)
@@ -255,9 +259,25 @@ def killed_at(step: int, halfway: bool) -> Callable[[Session], None]:
     return act
 
 
+def go_on(path: Path, known: Verdicts) -> list[str]:
+    """What is wrong after one more verdict and a kill: half a line must not have spoiled the next."""
+
+    def act(session: Session) -> None:
+        session.put(3, 6, True)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    said, _ = run_killed(path, act, None)
+    if said[-1:] != [["done"]]:
+        return [f"could not go on: {said}"]
+    return check(path, known, said)[1]
+
+
 def kill_at_steps(folder: Path) -> dict[str, object]:
     """Kills one session before each of its calls; before each write also after half of it."""
     path = folder / "judgments.yaml"
+    # The same calls every time: no fold by itself, and the file read again however old it is.
+    folder_module.IDLE = folder_module.LATEST = 600.0
+    watched_file._COARSE = 1 << 62
     wrong: list[str] = []
     names: list[str] = []
     step, halfway, ended = 0, False, False
@@ -270,7 +290,8 @@ def kill_at_steps(folder: Path) -> dict[str, object]:
         ended = os.waitstatus_to_exitcode(status) == 0
         calls = [line[1] for line in said if line[0] == "call"]
         said = [line for line in said if line[0] != "call"]
-        _, faults = check(path, known, said)
+        found, faults = check(path, known, said)
+        faults += go_on(path, found)
         wrong += [f"step {step} {calls}: {fault}" for fault in faults]
         if not ended and not calls:
             wrong.append(f"step {step}: session failed")
