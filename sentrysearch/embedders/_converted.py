@@ -15,6 +15,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+from sentrysearch.errors import EmbedderUnavailable
 from sentrysearch.locations import cache_folder
 
 _DIGEST_BYTES = hashlib.sha256().digest_size
@@ -22,9 +23,18 @@ _DIGEST_BYTES = hashlib.sha256().digest_size
 
 @functools.cache
 def digest(path: Path) -> str:
-    """SHA-256 of a file of weights, in hexadecimal."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    """SHA-256 of a file of weights, in hexadecimal.
+
+    Raises:
+        EmbedderUnavailable: it cannot be read.
+    """
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise EmbedderUnavailable(
+            f"weights cannot be read: {error.strerror}", where=path, hint="install their package again"
+        ) from error
 
 
 def converted(name: str, build: Callable[[], bytes]) -> bytes:

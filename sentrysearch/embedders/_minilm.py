@@ -34,6 +34,7 @@ class TextEncoder:
         from safetensors import safe_open
         from tokenizers import Tokenizer
 
+        model = converted(f"minilm-{revision(folder)}.onnx", lambda: build(folder))
         self._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
         self._tokenizer.no_padding()
         self._tokenizer.enable_truncation(_settings(folder, "sentence_bert_config.json")["max_seq_length"])
@@ -43,7 +44,6 @@ class TextEncoder:
         self._words = checkpoint.get_slice(_WORDS)
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = 1
-        model = converted(f"minilm-{revision(folder)}.onnx", lambda: build(folder))
         self._session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:

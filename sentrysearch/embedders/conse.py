@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib
+import os
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
@@ -22,6 +23,7 @@ import numpy as np
 from sentrysearch.embedders import _efficientnet, _minilm
 from sentrysearch.embedders._converted import converted, digest
 from sentrysearch.embedders._vectors import query_label, unit_vectors, window_label
+from sentrysearch.errors import EmbedderFailed
 from sentrysearch.types import Embedder, Picture, Sampling, WindowFrames
 
 if TYPE_CHECKING:
@@ -74,6 +76,7 @@ _QUERY_SENTENCE = "a scene with {}"
 _METHOD = "2"
 """Changes whenever the views, the sampling, the sentences or the weighting do."""
 
+_MOST_THREADS = 8
 _REMEMBERED_PICTURES = 4096
 """Pictures whose probabilities are kept for the next windows that hold them: 16 MB."""
 
@@ -89,7 +92,6 @@ class Conse:
     dimension = _minilm.DIMENSION
     sampling = Sampling(fps=1.0, min_frames=2)
     batch_size = 1  # the classifier is as fast on one picture at a time, and a small step ends soon
-    concurrency = 2
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -98,13 +100,23 @@ class Conse:
         self._probabilities = _Once(_REMEMBERED_PICTURES)
 
     @property
+    def concurrency(self) -> int:
+        """One thread a core: each runs the classifier on that thread alone."""
+        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        return min(cores, _MOST_THREADS)
+
+    @property
     def revision(self) -> str:
         """Weights, converters and method; reads the weights' files at its first use."""
         classifier = _classifier_revision(self.name)
         return f"{_METHOD}-{classifier}-{_minilm.revision(_text_folder())}-{_digest_of(_class_names())}"
 
     def load(self) -> None:
-        """Opens both networks, converting their weights at the first time (some seconds)."""
+        """Opens both networks, converting their weights at the first time (some seconds).
+
+        Raises:
+            EmbedderUnavailable: the weights cannot be read.
+        """
         if self._networks is None:
             self._networks = _Networks(self.name, self.size)
 
@@ -137,8 +149,8 @@ class Conse:
         self._networks = None
 
     def _ready(self) -> _Networks:
-        self.load()
-        assert self._networks is not None
+        if self._networks is None:
+            raise EmbedderFailed(f"{self.name} is not loaded")
         return self._networks
 
     def _window(self, item: WindowFrames) -> NDArray[np.float32]:
