@@ -337,12 +337,17 @@ class _Crew:
                     self._results.put(item)
         return [] if self._stop.is_set() else batch
 
-    def _embedded(self, batch: Sequence[WindowFrames]) -> _Batch:
+    def _embedded(self, batch: Sequence[WindowFrames]) -> _Batch | Damage:
         windows = [item.window for item in batch]
         labels = [window_label(window) for window in windows]
         try:
             raw = self._embedder.embed_windows(batch)
             return _Batch(windows, unit_vectors(raw, labels, self._embedder.dimension))
+        except FootageError as error:
+            # An embedder that encodes clips itself, one window at a time, met a stretch that cannot be decoded.
+            from sentrysearch.frames import Damage
+
+            return Damage(windows[0].footage, windows[0].start, windows[-1].end, error.what)
         except Exception as error:
             others = f" or one of {len(batch) - 1} beside it" if len(batch) > 1 else ""
             raise _translated(error, labels[0] + others) from error

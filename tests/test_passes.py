@@ -399,3 +399,15 @@ def test_footage_of_which_nothing_can_be_decoded(tmp_path, collection):
     broken = Footage("a.mp4", path, "sha256:00", 4.0, 0.0, 160, 96, 0, "h264", 25.0)
     with pytest.raises(FootageError, match=r"a\.mp4"):
         list(start(StandIn(sampling=Sampling()), collection, windows(4), ["axis 0"], footages=(broken,)))
+
+
+def test_a_clip_that_cannot_be_encoded_is_told_and_the_rest_is_used(collection):
+    def work(batch):
+        if batch[0].window.start == 1.0:
+            raise FootageError("no picture in the window can be decoded", where="a.mp4")
+
+    events = list(start(StandIn(work=work), collection, windows(3), ["axis 0"]))
+    assert [window.start for window in sorted(collection.windows())] == [0.0, 2.0]
+    [damaged] = of_kind(Damaged, events)
+    assert (damaged.damage.start, damaged.damage.end) == (1.0, 2.0)
+    assert damaged.damage.reason == "no picture in the window can be decoded"
