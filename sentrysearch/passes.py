@@ -344,7 +344,7 @@ class _Crew:
             raw = self._embedder.embed_windows(batch)
             return _Batch(windows, unit_vectors(raw, labels, self._embedder.dimension))
         except FootageError as error:
-            # An embedder that encodes clips itself, one window at a time, met a stretch that cannot be decoded.
+            # An embedder that encodes clips itself, window by window, met a stretch that cannot be decoded.
             from sentrysearch.frames import Damage
 
             return Damage(windows[0].footage, windows[0].start, windows[-1].end, error.what)
