@@ -139,7 +139,10 @@ def _path(node: Located, label: str, folder: Path) -> Path:
     if "\0" in text:
         raise node.error(f"{label} is no path: it holds a NUL character")
     if text == "~" or text.startswith("~/"):
-        return Path.home() / text[2:]
+        try:
+            return Path.home() / text[2:]
+        except RuntimeError:
+            raise node.error(f"{label}: there is no home folder here", hint="give the whole path") from None
     return folder / text
 
 

@@ -392,6 +392,8 @@ def _say_state(judgments: Judgments, write: bool) -> None:
 
 def _read_key() -> str:
     """A key from the terminal without Enter; from a pipe the first letter of a line. "" at the end."""
+    if sys.stdin is None:  # started with it closed (`<&-`)
+        return ""
     if sys.stdin.isatty():
         try:
             return click.getchar().lower()

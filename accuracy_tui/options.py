@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
-from sentrysearch import embedders
+from sentrysearch import embedders, terminal
 from sentrysearch.errors import BadInput
 
 if TYPE_CHECKING:
@@ -148,8 +148,7 @@ def with_queries(benchmark: Benchmark, fine: Sequence[str], floor: Sequence[str]
 
     groups = {query.text: query.group for query in benchmark.queries}
     for text, group in [*((text, "fine") for text in fine), *((text, "floor") for text in floor)]:
-        if not text.strip():
-            raise BadInput("the query is empty", where="--query")
+        terminal.checked_query(text)
         if groups.setdefault(text, group) != group:
             raise BadInput(f"query {text!r} is already a {groups[text]} query of the benchmark")
     return dataclasses.replace(benchmark, queries=tuple(Query(*pair) for pair in groups.items()))

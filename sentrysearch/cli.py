@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import click
 
 from sentrysearch import __version__, embedders, terminal
-from sentrysearch.errors import BadInput
+from sentrysearch.errors import BadInput, EmbedderFailed
 from sentrysearch.text import printable
 from sentrysearch.types import Embedder, Footage, Window, WindowGrid
 
@@ -93,15 +93,16 @@ def search(
     Searches what `sentrysearch index` embedded with the same model; of several window lengths the one
     indexed last, unless --window names another.
     """
-    from sentrysearch.search import rank
+    from sentrysearch.passes import load_embedder, search_query
 
-    if not query.strip():
-        raise BadInput("the query is empty")
+    terminal.checked_query(query)
     with closing(embedders.create(model)) as embedder:
         collection = _find_collection(embedder, window, overlap)
-        embedder.load()
-        vector = embedder.embed_query(query)
-        [hits] = rank(collection.windows(), collection.vectors(), vector[None], k)
+        load_embedder(embedder)
+        found = search_query(embedder, query, collection.windows(), collection.vectors(), k)
+        if found.error is not None:
+            raise EmbedderFailed(found.error)
+        hits = found.hits
         if as_json:
             document = {
                 "query": query,

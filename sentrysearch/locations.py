@@ -7,6 +7,8 @@ from pathlib import Path
 
 import platformdirs
 
+from sentrysearch.errors import BadInput
+
 
 def data_folder() -> Path:
     """Kept collections and the demo's working copy; moved by ``SENTRYSEARCH_DATA``."""
@@ -19,5 +21,10 @@ def cache_folder() -> Path:
 
 
 def _folder(variable: str, default: Path) -> Path:
-    given = os.environ.get(variable)
-    return Path(given).expanduser().absolute() if given else default
+    folder = Path(os.environ.get(variable) or default)
+    try:
+        return folder.expanduser().absolute()
+    except RuntimeError:  # "~" of an unknown user, or of one without a home folder
+        raise BadInput(
+            f"there is no home folder {folder.parts[0]} here", hint=f"set {variable} to a folder"
+        ) from None

@@ -146,10 +146,7 @@ def embedder_pass(
     """
     yield Loading()
     began = time.perf_counter()
-    try:
-        embedder.load()
-    except Exception as error:
-        raise _translated(error, f"loading {embedder.name}") from error
+    load_embedder(embedder)
     load = time.perf_counter() - began
     yield Loaded(load)
 
@@ -164,7 +161,7 @@ def embedder_pass(
     for query in queries:
         _check(cancel)
         began = time.perf_counter()
-        searched = _search(embedder, query, stored, vectors, k)
+        searched = search_query(embedder, query, stored, vectors, k)
         if searched.error is None:
             latencies.append(time.perf_counter() - began)
         yield searched
@@ -179,9 +176,18 @@ def _check(cancel: threading.Event) -> None:
         raise Cancelled
 
 
-def _search(
+def load_embedder(embedder: Embedder) -> None:
+    """Loads it. Raises EmbedderError, whatever its libraries raise."""
+    try:
+        embedder.load()
+    except Exception as error:
+        raise _translated(error, f"loading {embedder.name}") from error
+
+
+def search_query(
     embedder: Embedder, query: str, windows: Sequence[Window], vectors: NDArray[np.float32], k: int
 ) -> Searched:
+    """Embeds a query and ranks the windows; what goes wrong with it is in the result's ``error``."""
     label = query_label(query)
     try:
         vector = unit_vectors([embedder.embed_query(query)], [label], embedder.dimension)

@@ -101,14 +101,16 @@ class Collection:
     @contextlib.contextmanager
     def throwaway(cls, identity: CollectionIdentity, *, root: Path | None = None) -> Iterator[Collection]:
         """A collection that is deleted when the block ends, however it ends, unless it was kept."""
-        name = f"{THROWAWAY_PREFIX}-{uuid.uuid4().hex[:12]}"
-        collection = cls._open_to_write((root or collections_folder()) / name, identity)
+        folder = (root or collections_folder()) / f"{THROWAWAY_PREFIX}-{uuid.uuid4().hex[:12]}"
         try:
-            yield collection
-        finally:
-            if collection.folder.name == name:
-                shutil.rmtree(collection.folder, ignore_errors=True)
-            collection.close()
+            with cls._open_to_write(folder, identity) as collection:
+                try:
+                    yield collection
+                finally:  # while it is locked; one that was kept has another name by now
+                    shutil.rmtree(folder, ignore_errors=True)
+        except BaseException:
+            shutil.rmtree(folder, ignore_errors=True)  # a full disk may leave it half made
+            raise
 
     @classmethod
     def read(cls, folder: Path) -> Collection:
@@ -293,11 +295,11 @@ class Collection:
 
 
 def kept_collections(root: Path | None = None) -> list[Collection]:
-    """Every kept collection, open for reading; one that is damaged is left out."""
+    """Every kept collection, open for reading; one that cannot be read is left out."""
     found = []
     for folder in sorted((root or collections_folder()).glob("*/")):
         if not folder.name.startswith(THROWAWAY_PREFIX):
-            with contextlib.suppress(StoreError):
+            with contextlib.suppress(StoreError, OSError):
                 found.append(Collection.read(folder))
     return found
 
@@ -342,6 +344,8 @@ def _read_description(folder: Path) -> tuple[CollectionIdentity, dict[str, dict[
             window=WindowGrid(**fields["window"]),
             footage=tuple((name, fingerprint) for name, fingerprint in fields["footage"]),
         )
+        if identity.dimension < 1:
+            raise ValueError(identity.dimension)
         return identity, dict(description["footage"])
     except FileNotFoundError as error:
         raise StoreError("no such collection", where=folder) from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import sys
@@ -33,6 +34,7 @@ def run(command: click.Command) -> int:
 
     SIGTERM and SIGHUP unwind like Ctrl-C does, so that throwaway collections go and verdicts are folded.
     """
+    _prepare_streams()
     with _unwinding_signals():
         try:
             status = command.main(standalone_mode=False)
@@ -70,6 +72,33 @@ def run(command: click.Command) -> int:
             return FAILED
 
 
+def checked_query(text: str) -> str:
+    """A query from the command line as it is.
+
+    Raises:
+        BadInput: it is empty, or holds bytes that are no text and so no file can keep.
+    """
+    if not text.strip():
+        raise BadInput("the query is empty", where="QUERY")
+    if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):
+        raise BadInput(f"the query {text!r} is not UTF-8 text", where="QUERY")
+    return text
+
+
+def _prepare_streams() -> None:
+    """Makes the standard streams safe to lean on, however the program was started.
+
+    Where one of them was closed, the next file to be opened would take its place: the journal, say, and with
+    it the warnings that a library prints. Signs that a terminal's encoding lacks are shown as escapes.
+    """
+    while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:
+        pass
+    os.close(descriptor)
+    for stream in (sys.stdin, sys.stdout):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
 class _Signalled(BaseException):
     def __init__(self, number: int) -> None:
         super().__init__(number)
@@ -86,7 +115,11 @@ def _unwinding_signals() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    previous = {number: signal.signal(number, unwind) for number in (signal.SIGTERM, signal.SIGHUP)}
+    # What was started to outlive a signal (`nohup`) does.
+    heeded = [
+        number for number in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(number) != signal.SIG_IGN
+    ]
+    previous = {number: signal.signal(number, unwind) for number in heeded}
     try:
         yield
     finally:

@@ -10,6 +10,7 @@ from sentrysearch.types import Footage, Window, WindowGrid
 _TENTHS = 10
 # Room for the binary rounding of a decimal such as 2.3 when it is counted in tenths.
 _ROUNDING = 1e-6
+_MAX_SECONDS = 1e9
 
 
 def check_grid(grid: WindowGrid) -> None:
@@ -62,6 +63,8 @@ def _lengths(grid: WindowGrid) -> tuple[int, int]:
 def _tenths(what: str, seconds: float) -> int:
     if not math.isfinite(seconds):
         raise BadInput(f"{what} is not a number of seconds")
+    if abs(seconds) > _MAX_SECONDS:
+        raise BadInput(f"{what} {seconds:g} s is longer than any footage")
     tenths = round(seconds * _TENTHS)
     if abs(seconds * _TENTHS - tenths) > _ROUNDING:
         raise BadInput(f"{what} {seconds:g} s is not a multiple of 0.1 s")

@@ -405,3 +405,31 @@ def test_a_real_model_over_a_real_clip(command, tmp_path):
     assert command.engine("index", tmp_path / "clip.mp4", "--window", "2", "--overlap", "1").status == 0
     found = json.loads(command.engine("search", "a car", "--json").out)["hits"]
     assert [hit["score"] for hit in found] == [hit["score"] for hit in run["queries"][0]["hits"]]
+
+
+def test_searching_by_hand_reports_whatever_goes_wrong_with_the_query(command, bench):
+    command.engine("index", bench.parent / "clip.mp4", "--window", "2", "--overlap", "0")
+    result = command.engine("search", "no colour")  # the stand-in raises KeyError
+    assert result.status == 1 and result.err == "sentrysearch: query 'no colour': KeyError: 'no colour'\n"
+    result = command.engine("search", "caf\udce9")
+    assert result.status == 2 and "is not UTF-8 text" in result.err
+
+
+@pytest.mark.parametrize("arguments", [["-q", "caf\udce9"], ["--floor-query", "caf\udce9"]])
+def test_a_query_that_no_file_can_keep_is_refused_at_once(command, bench, arguments):
+    result = command.accuracy("run", "-b", bench, *arguments)
+    assert result.status == 2 and "is not UTF-8 text" in result.err and not result.out
+
+
+def test_judging_without_a_standard_input_is_no_traceback(command, bench, monkeypatch):
+    command.accuracy("run", "-b", bench)
+    monkeypatch.setattr(sys, "stdin", None)
+    result = command.accuracy("judge", "-b", bench)
+    assert result.status == 0 and "0 judged, 9 left" in result.err
+
+
+@pytest.mark.parametrize("variable", ["SENTRYSEARCH_DATA", "SENTRYSEARCH_CACHE"])
+def test_a_home_folder_that_does_not_exist_is_one_line(command, bench, monkeypatch, variable):
+    monkeypatch.setenv(variable, "~no-such-user/x")
+    result = command.accuracy("run", "-b", bench)
+    assert result.status == 2 and "no home folder ~no-such-user here" in result.err and variable in result.err

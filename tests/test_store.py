@@ -1,5 +1,6 @@
 """Collections: what is appended is found again, throwaways go, what the dead left is swept."""
 
+import dataclasses
 import os
 import signal
 import subprocess
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 
 from sentrysearch.errors import StoreError
-from sentrysearch.store import Collection, CollectionIdentity, sweep
+from sentrysearch.store import Collection, CollectionIdentity, kept_collections, sweep
 from sentrysearch.types import Footage, Window, WindowGrid
 
 IDENTITY = CollectionIdentity("some/model", "1", 3, WindowGrid(2.0, 1.0), (("a.mp4", "sha256:00"),))
@@ -54,6 +55,16 @@ def test_a_throwaway_goes_when_the_block_ends_even_by_an_error(tmp_path):
         collection.append(WINDOWS, VECTORS)
         assert collection.folder.name.startswith("_accuracy")
         raise KeyboardInterrupt
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_throwaway_that_cannot_be_made_leaves_nothing(tmp_path, monkeypatch):
+    def full(*_arguments, **_options):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_text", full)
+    with pytest.raises(StoreError, match="No space left"), Collection.throwaway(IDENTITY, root=tmp_path):
+        pass
     assert list(tmp_path.iterdir()) == []
 
 
@@ -151,6 +162,21 @@ def test_a_damaged_collection_is_one_line(tmp_path, file):
     with pytest.raises(StoreError, match="damaged") as caught:
         Collection.read(collection.folder)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("damage", ["a folder for a file", "no dimension"])
+def test_one_collection_that_cannot_be_read_does_not_hide_the_others(tmp_path, damage):
+    other = dataclasses.replace(IDENTITY, revision="r2")
+    for identity in (IDENTITY, other):
+        with Collection.open(identity, root=tmp_path) as collection:
+            collection.append(WINDOWS, VECTORS)
+    if damage == "no dimension":
+        description = collection.folder / "collection.json"
+        description.write_text(description.read_text().replace('"dimension": 3', '"dimension": 0'))
+    else:
+        (collection.folder / "windows.jsonl").unlink()
+        (collection.folder / "windows.jsonl").mkdir()
+    assert [kept.identity for kept in kept_collections(tmp_path)] == [IDENTITY]
 
 
 def test_a_folder_that_cannot_be_made_is_one_line(tmp_path):

@@ -1,5 +1,6 @@
 """Exit statuses, one-line errors and signals of both command lines."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -79,6 +80,21 @@ def test_a_signal_unwinds_so_that_cleaning_up_happens(name):
     assert child.returncode == 128 + number
 
 
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
+def test_a_signal_that_the_starter_ignores_stays_ignored(name):
+    program = (
+        "import click, signal, sys\n"
+        "from sentrysearch import terminal\n"
+        "@click.command()\n"
+        "def tool():\n"
+        f"    signal.raise_signal(signal.{name}); print('still here')\n"
+        f"signal.signal(signal.{name}, signal.SIG_IGN)\n"
+        "sys.exit(terminal.run(tool))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, "still here\n")
+
+
 def test_a_reader_that_leaves_is_no_traceback():
     program = (
         "import click, sys\n"
@@ -111,3 +127,31 @@ def test_a_reader_that_leaves_is_no_traceback():
 )
 def test_printable_leaves_nothing_a_terminal_acts_on(text, shown):
     assert printable(text) == shown
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
+def test_a_narrow_encoding_shows_escapes_and_no_traceback(encoding):
+    shown = {"utf-8": "● 0–1"}.get(encoding, r"\u25cf 0\u20131")
+    program = (
+        "import click, sys\nfrom sentrysearch import terminal\n"
+        "@click.command()\ndef tool():\n    click.echo('\\u25cf 0\\u20131')\n"
+        "sys.exit(terminal.run(tool))\n"
+    )
+    environment = {**os.environ, "PYTHONIOENCODING": encoding}
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, env=environment)
+    assert (done.returncode, done.stderr) == (0, b"")
+    if encoding != "ascii":  # click itself writes UTF-8 there
+        assert done.stdout.decode(encoding).strip() == shown
+
+
+def test_no_file_takes_the_place_of_a_closed_standard_stream(tmp_path):
+    program = (
+        "import click, os, sys\nfrom sentrysearch import terminal\n"
+        "@click.command()\n@click.argument('path')\ndef tool(path):\n"
+        "    with open(path, 'wb') as file:\n"
+        "        os.write(1, b'a library prints'); os.write(2, b'and warns'); file.write(b'data')\n"
+        "sys.exit(terminal.run(tool))\n"
+    )
+    file = tmp_path / "file"
+    subprocess.run(["bash", "-c", '"$@" <&- >&- 2>&-', "", sys.executable, "-c", program, file], check=True)
+    assert file.read_bytes() == b"data"

@@ -73,6 +73,8 @@ def test_windows_cover_the_footage_in_steps(duration: float, length: int, overla
         (math.nan, 0),
         (30, math.nan),
         (math.inf, 5),
+        (1e308, 5),
+        (30, -1e308),
         (2, 0.55),
     ],
 )

@@ -72,8 +72,11 @@ class ModelEntry:
 
 def _in_hub_cache(hub_id: str) -> bool:
     """Whether anything of a checkpoint is in the hub's cache, found without importing its library."""
-    home = Path(os.environ.get("HF_HOME") or "~/.cache/huggingface").expanduser()
-    cache = Path(os.environ.get("HF_HUB_CACHE") or home / "hub").expanduser()
+    home = Path(os.environ.get("HF_HOME") or "~/.cache/huggingface")
+    try:
+        cache = Path(os.environ.get("HF_HUB_CACHE") or home / "hub").expanduser()
+    except RuntimeError:  # there is no home folder
+        return False
     return any((cache / f"models--{hub_id.replace('/', '--')}" / "snapshots").glob("*/config.json"))
 
 
