@@ -343,10 +343,11 @@ def _judge(
     if judgments.read_only:
         terminal.say(f"not judging: {judgments.why_read_only}")
         return False
+    conflicts = {(conflict.query, conflict.window) for conflict in judgments.conflicts}
     items = [
         item
         for item in pool(runs, None, benchmark.queries)
-        if judgments.look(item.query, item.window).value is None
+        if judgments.look(item.query, item.window).value is None or item in conflicts
     ]
     if not items:
         terminal.say("nothing to judge: every pool item has its verdict")

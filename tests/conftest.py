@@ -3,11 +3,16 @@
 import os
 
 import pytest
+from hypothesis import settings
 
 from support.command import command as command  # a fixture
 
 # Read when the hub's library is imported, which a test module may do before any fixture.
 os.environ["HF_HUB_OFFLINE"] = "1"
+
+# How long an example takes on a busy machine says nothing about what it shows.
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")
 
 KEYS = ("GEMINI_API_KEY", "GOOGLE_API_KEY", "DASHSCOPE_API_KEY", "DASHSCOPE_HTTP_BASE_URL", "HF_TOKEN")
 

@@ -301,6 +301,29 @@ def test_judge_goes_on_where_the_last_round_stopped(command, bench, monkeypatch)
     assert "nothing to judge" in command.accuracy("judge", "-b", bench).err
 
 
+@pytest.mark.parametrize("key", "yn")
+def test_judge_asks_again_where_an_outside_edit_conflicts(command, bench, monkeypatch, key):
+    command.accuracy("run", "-b", bench)
+    file = bench.parent / "accuracy_judgments.yaml"
+
+    class EditedMeanwhile(io.StringIO):
+        def readline(self):
+            line = super().readline()
+            if line == "q\n":
+                file.write_text('"green":\n  "2.0-4.0": false\n')
+            return line
+
+    monkeypatch.setattr(sys, "stdin", EditedMeanwhile("y\nq\n"))
+    command.accuracy("judge", "-b", bench)
+    answer(monkeypatch, f"{key}q")
+    result = command.accuracy("judge", "-b", bench)
+    assert "was judged yes here and is no in the file" in result.err and "1/9  Does this show" in result.err
+    assert yaml.safe_load(file.read_text()) == {"green": {"2.0-4.0": key == "y"}}
+    answer(monkeypatch, "q")
+    result = command.accuracy("judge", "-b", bench)
+    assert "conflict" not in result.err and "1/8  Does this show" in result.err
+
+
 def test_export_and_import_bring_the_verdicts_back(command, bench, tmp_path):
     command.accuracy("run", "-b", bench)
     verdicts = {"green": {"2.0-4.0": True, "0.0-2.0": False}, "red": {"0.0-2.0": True}}
