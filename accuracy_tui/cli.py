@@ -100,10 +100,11 @@ def run(
             benchmark, footage, progress=lambda what, done, total: line.show(what, done=done, total=total)
         )
     watched = as_run_footage(footages)
+    write = judge or accept_footage  # what is accepted is noted in the file, for the other commands
     with open_judgments(
-        benchmark, watched, write=judge, accept_footage=accept_footage, implied=implied
+        benchmark, watched, write=write, accept_footage=accept_footage, implied=implied
     ) as judgments:
-        _say_state(judgments, judge)
+        _say_state(judgments, write)
         sweep()
         job = Job(
             models=chosen,

@@ -204,5 +204,6 @@ def _different(path: Path, line: int, what: str) -> BadInput:
     return BadInput(
         f"{what} that these verdicts were given on",
         where=f"{path}:{line}",
-        hint="use the clip they were given on, another judgments file, or accept the new clip for them",
+        hint="use the clip they were given on, another judgments file, or accept the new clip "
+        "for them with `accuracy-tui run --accept-footage`",
     )

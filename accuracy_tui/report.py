@@ -86,7 +86,7 @@ class Report:
         if self.unjudged:
             unjudged = f"{self.unjudged} of {self.pooled} pool items are unjudged"
             lines.append(f"{unjudged}; ranges show what they leave open")
-        else:
+        elif self.pooled:
             lines.append(f"all {self.pooled} pool items are judged")
         return [*lines, *self.notes]
 

@@ -66,6 +66,9 @@ def run(command: click.Command) -> int:
             # The reader left (`| head`): nothing more to say, and nothing for the interpreter to flush.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return FAILED
+        except ModuleNotFoundError as error:
+            say(f"{command.name}: needs {error.name}, not installed; pip install accuracy-tui")
+            return FAILED
         except OSError as error:
             place = f"{printable(error.filename)}: " if error.filename else ""
             say(f"{command.name}: {place}{error.strerror or error}")

@@ -224,7 +224,10 @@ def test_judgments_of_another_clip_are_refused_unless_the_user_says_so(command, 
     )
     result = command.accuracy("run", "-b", bench)
     assert result.status == 2 and "accuracy_judgments.yaml:1" in result.err
+    assert command.accuracy("table", "-b", bench).status == 2
     assert command.accuracy("run", "-b", bench, "--accept-footage").status == 0
+    accepted = command.accuracy("table", "-b", bench, "--format", "json")
+    assert accepted.status == 0 and json.loads(accepted.out)["pool"]["unjudged"] == 8
 
 
 @pytest.mark.parametrize(("redirection", "status"), [(">/dev/full", 1), (">&-", 0), ("| true", 0)])

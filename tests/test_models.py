@@ -42,6 +42,12 @@ def test_a_missing_package_names_the_command_that_installs_it(monkeypatch):
         embedders.create("conse-lite1")
 
 
+def test_a_missing_base_package_names_a_command_that_works(monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(EmbedderUnavailable, match=r"pip install 'accuracy-tui'$"):
+        embedders.create("gemini")
+
+
 def test_a_missing_key_is_named():
     with pytest.raises(EmbedderUnavailable, match="GEMINI_API_KEY or GOOGLE_API_KEY is not set"):
         embedders.create("gemini")

@@ -27,6 +27,7 @@ from sentrysearch.text import printable
             1,
             "tool: runs/x.json: No space left on device\n",
         ),
+        (ModuleNotFoundError(name="av"), 1, "tool: needs av, not installed; pip install accuracy-tui\n"),
         (KeyboardInterrupt(), 130, "\nstopped\n"),
         (BadInput("query \x1b[2J\nwipes"), 2, "tool: query \\x1b[2J\\nwipes\n"),
     ],

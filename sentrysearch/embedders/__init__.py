@@ -51,8 +51,9 @@ class ModelEntry:
         """Why it cannot run here, with the command that changes it; None when nothing seems missing."""
         absent = [package for package in self.packages if not _installed(package)]
         if absent:
+            extra = f"[{self.extra}]" if self.extra else ""  # a base dependency may be missing as well
             return EmbedderUnavailable(
-                f"needs {', '.join(absent)}, not installed", hint=f"pip install 'accuracy-tui[{self.extra}]'"
+                f"needs {', '.join(absent)}, not installed", hint=f"pip install 'accuracy-tui{extra}'"
             )
         if self.keys and not any(os.environ.get(key) for key in self.keys):
             return EmbedderUnavailable(
