@@ -89,12 +89,14 @@ def run(
     again in no time.
     """
     from accuracy_tui.runner import Job
+    from accuracy_tui.runs import check_writable
     from accuracy_tui.session import as_run_footage, comparable, load_saved, open_judgments, read_footage
     from sentrysearch.store import sweep
 
     benchmark = options.with_queries(options.find_benchmark(benchmark_file, demo=demo), fine, floor)
     benchmark = dataclasses.replace(benchmark, k=k or benchmark.k)
     chosen = options.chosen_models(benchmark, models, backend)
+    check_writable(benchmark.runs)
     with terminal.ProgressLine() as line:
         footages = read_footage(
             benchmark, footage, progress=lambda what, done, total: line.show(what, done=done, total=total)
@@ -285,6 +287,8 @@ def _saved(
     saved, problems = load_saved(benchmark)
     runs, left_out = comparable(saved, benchmark, footage)
     if models:
+        for model in set(models) - {run.model for run in saved}:
+            embedders.find(model)
         runs = [run for run in runs if run.model in models]
     notes = [*problems, *left_out]
     if not runs:

@@ -64,6 +64,6 @@ def replace_file(path: Path, data: bytes) -> None:
     Raises:
         OSError: nothing was changed, except that an error of the folder's sync leaves the new file in place.
     """
-    path = path.resolve()
+    path = Path(os.path.realpath(path))
     write_beside(path, data, ".new").replace(path)
     sync_folder(path.parent)

@@ -15,8 +15,10 @@ last line; it is cut off before the next is written. A line that is damaged anyw
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
+import stat
 import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
@@ -113,6 +115,8 @@ def read_history(path: Path) -> History:
     """
     history = History()
     try:
+        if not stat.S_ISREG(path.stat().st_mode):  # a pipe would be waited for, a device never ends
+            raise OSError(errno.EINVAL, "is not a file")
         data = path.read_bytes()
     except FileNotFoundError:
         return history

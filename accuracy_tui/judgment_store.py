@@ -52,7 +52,7 @@ class JudgmentStore:
         self.why_read_only: str | None = "opened for reading only"
         self._given_path = path
         # A link stays a link: what it points to is replaced, and what stands beside that is shared.
-        self._path = path.resolve()
+        self._path = Path(os.path.realpath(path))  # unlike resolve(), no error where links go in circles
         self._journal_path = self._path.with_name(f".{self._path.name}.journal")
         self._footages = tuple(footages)
         self._accept = accept

@@ -7,6 +7,7 @@ order. One hit a line, keys in a fixed order and scores to six decimals, so that
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -128,6 +129,19 @@ def save_run(run: Run, folder: Path) -> Path:
     parse_run(text.encode(), path)
     write_atomically(path, text)
     return path
+
+
+def check_writable(folder: Path) -> None:
+    """Says before the hours of a pass that its run could not be saved; makes nothing.
+
+    Raises:
+        BadInput: ``folder`` is no folder, cannot be made or cannot be written to.
+    """
+    existing = next(path for path in (folder, *folder.parents) if path.exists())
+    if not existing.is_dir() or not os.access(existing, os.W_OK | os.X_OK):
+        raise BadInput(
+            "runs cannot be written here", where=folder, hint="allow it, or name another folder under runs:"
+        )
 
 
 def run_file_name(model: str) -> str:

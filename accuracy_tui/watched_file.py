@@ -7,6 +7,7 @@ from pathlib import Path
 
 from accuracy_tui.durable import sync_folder, write_beside
 from accuracy_tui.yaml_source import read_bytes
+from sentrysearch.errors import BadInput
 
 _COARSE = 50_000_000
 """Nanoseconds within which two changes may get one time stamp."""
@@ -30,6 +31,12 @@ class WatchedFile:
         self.gone = False
         self.data = b""
         """What it last held."""
+        try:
+            path.stat()
+        except FileNotFoundError:
+            pass
+        except OSError as error:  # out of reach (no permission, links in circles) is not missing
+            raise BadInput(f"cannot be read: {error.strerror}", where=path) from None
         self.data = self.news() or b""
         self.gone = False
         self._noticed = float("-inf")

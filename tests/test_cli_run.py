@@ -249,6 +249,13 @@ def test_table_prints_saved_runs_without_footage_or_model(command, bench):
     assert dict(zip(header.split(","), row.split(","), strict=True))["P@1 fine low"] == "0.5"
 
 
+@pytest.mark.parametrize("subcommand", ["table", "judge"])
+def test_a_model_that_does_not_exist_is_no_row(command, bench, subcommand):
+    command.accuracy("run", "-b", bench)
+    result = command.accuracy(subcommand, "-b", bench, "-m", "conse-lite0", "-m", "conse-lit0")
+    assert result.status == 2 and "did you mean conse-lite0" in result.err
+
+
 def test_table_leaves_out_runs_that_cannot_be_compared_and_says_so(command, bench):
     command.accuracy("run", "-b", bench)
     command.accuracy("run", "-b", bench, "-m", "conse-lite1")
@@ -459,3 +466,25 @@ def test_a_home_folder_that_does_not_exist_is_one_line(command, bench, monkeypat
     monkeypatch.setenv(variable, "~no-such-user/x")
     result = command.accuracy("run", "-b", bench)
     assert result.status == 2 and "no home folder ~no-such-user here" in result.err and variable in result.err
+
+
+def test_a_pass_whose_run_cannot_be_saved_is_not_begun(command, bench, monkeypatch):
+    made = {"conse-lite0": ColourEmbedder("conse-lite0")}
+    use(monkeypatch, made)
+    (bench.parent / "accuracy_runs").write_text("a file")
+    result = command.accuracy("run", "-b", bench)
+    assert result.status == 2 and "accuracy_runs: runs cannot be written here" in result.err
+    assert not made["conse-lite0"].loaded
+
+
+@pytest.mark.parametrize("name", ["accuracy_judgments.yaml", ".accuracy_judgments.yaml.journal"])
+@pytest.mark.parametrize("kind", ["loop", "pipe"])
+def test_judgments_that_are_no_file_are_one_line(command, bench, name, kind):
+    command.accuracy("run", "-b", bench)
+    if kind == "loop":
+        (bench.parent / name).symlink_to(name)
+    else:
+        os.mkfifo(bench.parent / name)
+    for subcommand in ("table", "judge"):
+        result = command.accuracy(subcommand, "-b", bench)
+        assert result.status == 2 and name in result.err and result.err.count("\n") == 1
