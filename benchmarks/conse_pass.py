@@ -40,8 +40,8 @@ GRID = WindowGrid(2.0, 0.0)
 
 def main() -> None:
     options = argparse.ArgumentParser(description="A pass against the work it has to do.")
-    options.add_argument("--seconds", type=int, default=300, help="footage (300)")
-    options.add_argument("--repeats", type=int, default=5)
+    options.add_argument("--seconds", type=int, default=600, help="footage (600)")
+    options.add_argument("--repeats", type=int, default=3)
     given = options.parse_args()
     footage = looped(given.seconds)
     windows = cut(footage, GRID)
@@ -65,7 +65,7 @@ def main() -> None:
         ratios = []
         for _ in range(given.repeats):
             decoding = spent(lambda: decoded(Conse("conse-lite0"), footage, windows))
-            waiting = Waiting(decoding.wall * share / len(windows))
+            waiting = Waiting(share * decoding.wall / len(windows))
             whole = spent(lambda waiting=waiting: run(waiting, footage, windows))  # type: ignore[misc]
             ratios.append(whole.wall / max(decoding.wall, waiting.seconds * len(windows)))
         print(

@@ -184,9 +184,10 @@ class _Networks:
         self._classes = classes - self._middle
 
     def probabilities(self, views: NDArray[np.uint8]) -> NDArray[np.float32]:
-        # One view at a time: a batch is no faster on a CPU.
-        found = [self._classifier.run(None, {"images": view[None]})[0][0] for view in views]
-        mean: NDArray[np.float32] = np.mean(found, axis=0)
+        # A picture's views in one call: beside a decoder, which takes the weights out of the cores' caches,
+        # that is some per cent faster than one after the other.
+        (found,) = self._classifier.run(None, {"images": views})
+        mean: NDArray[np.float32] = found.mean(axis=0)
         return mean
 
     def vector(self, probabilities: NDArray[np.float32]) -> NDArray[np.float32]:
