@@ -112,16 +112,16 @@ class _Signalled(BaseException):
 def _unwinding_signals() -> Iterator[None]:
     def unwind(number: int, _frame: FrameType | None) -> None:
         # A second one must not interrupt the cleaning up that the first one started.
-        signal.signal(number, signal.SIG_IGN)
-        raise _Signalled(number)
+        for other in heeded:
+            signal.signal(other, signal.SIG_IGN)
+        raise KeyboardInterrupt if number == signal.SIGINT else _Signalled(number)
 
     if threading.current_thread() is not threading.main_thread():
         yield
         return
     # What was started to outlive a signal (`nohup`) does.
-    heeded = [
-        number for number in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(number) != signal.SIG_IGN
-    ]
+    signals = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    heeded = [number for number in signals if signal.getsignal(number) != signal.SIG_IGN]
     previous = {number: signal.signal(number, unwind) for number in heeded}
     try:
         yield

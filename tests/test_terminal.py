@@ -81,6 +81,24 @@ def test_a_signal_unwinds_so_that_cleaning_up_happens(name):
     assert child.returncode == 128 + number
 
 
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGINT"])
+def test_a_second_signal_does_not_interrupt_the_cleaning_up(name):
+    program = (
+        "import click, signal, sys\n"
+        "from sentrysearch import terminal\n"
+        "@click.command()\n"
+        "def tool():\n"
+        "    try:\n"
+        f"        signal.raise_signal(signal.{name})\n"
+        "    finally:\n"
+        "        signal.raise_signal(signal.SIGINT); signal.raise_signal(signal.SIGTERM)\n"
+        "        print('cleaned up')\n"
+        "sys.exit(terminal.run(tool))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (128 + getattr(signal, name), "cleaned up\n")
+
+
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
 def test_a_signal_that_the_starter_ignores_stays_ignored(name):
     program = (
