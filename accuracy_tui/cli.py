@@ -124,7 +124,8 @@ def run(
         judging_failed = judge and not _judge(benchmark, kept, judgments, footages)
         report = _report(benchmark, kept, judgments, chosen, failures, [*notes, *left_out])
         _print(report, form)
-    failed = failures or judging_failed or any(summary.failed for summary in report.summaries)
+    incomplete = any(summary.failed or not summary.has_run for summary in report.summaries)
+    failed = failures or judging_failed or incomplete
     return terminal.FAILED if failed else terminal.DONE
 
 

@@ -86,6 +86,8 @@ def load_run(path: Path) -> Run:
 def load_runs(folder: Path) -> LoadedRuns:
     """Reads every run in a folder; a file that can't be read, or a model's second file, is a problem.
 
+    Of a model's files the one that ``save_run`` writes is taken, else the first by name.
+
     A folder that doesn't exist has no runs.
 
     Raises:
@@ -107,11 +109,12 @@ def load_runs(folder: Path) -> LoadedRuns:
         except BadInput as error:
             problems.append(error)
             continue
-        if run.model in runs:
-            what = f"a second run of {run.model}, ignored; the first is {files[run.model].name}"
-            problems.append(BadInput(what, where=path, hint="keep one of them"))
-        else:
-            runs[run.model], files[run.model] = run, path
+        taken, ignored = files.get(run.model), path
+        if taken is None or path.name == run_file_name(run.model):  # which a copy beside it must not hide
+            runs[run.model], files[run.model], ignored = run, path, taken or path
+        if taken is not None:
+            what = f"a second run of {run.model}, ignored; the one taken is {files[run.model].name}"
+            problems.append(BadInput(what, where=ignored, hint="keep one of them"))
     return LoadedRuns(tuple(runs.values()), tuple(problems))
 
 

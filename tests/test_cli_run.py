@@ -249,6 +249,19 @@ def test_table_prints_saved_runs_without_footage_or_model(command, bench):
     assert dict(zip(header.split(","), row.split(","), strict=True))["P@1 fine low"] == "0.5"
 
 
+def test_a_copy_of_a_run_file_does_not_hide_the_run_just_made(command, bench):
+    command.accuracy("run", "-b", bench)
+    runs = bench.parent / "accuracy_runs"
+    old = json.loads((runs / "conse-lite0.json").read_text())
+    for query in old["queries"]:
+        query["hits"] = query["hits"][:1]
+    (runs / "conse-lite0 before.json").write_text(json.dumps(old))
+    result = command.accuracy("run", "-b", bench, "--format", "json")
+    document = json.loads(result.out)
+    assert document["pool"]["items"] == 9
+    assert any("conse-lite0 before.json: a second run" in remark for remark in document["remarks"])
+
+
 @pytest.mark.parametrize("subcommand", ["table", "judge"])
 def test_a_model_that_does_not_exist_is_no_row(command, bench, subcommand):
     command.accuracy("run", "-b", bench)
