@@ -58,6 +58,7 @@ def judge(
         clips: plays the window; None where nothing can.
         command: a shell command that plays the window by hand.
     """
+    items = list(items)
     position = 0
     given: list[int] = []  # positions of the verdicts of this round, for undo to go back to
     while position < len(items):
@@ -82,8 +83,11 @@ def judge(
             query, window, previous = undone
             now = "unjudged" if previous is None else "yes" if previous else "no"
             say(f"  undone: {printable(query)} · {describe(window)} is {now} again")
-            if given and items[given[-1]] == PoolItem(query, window):
+            item = PoolItem(query, window)
+            if given and items[given[-1]] == item:
                 position = given.pop()
+            elif previous is None and item not in items[position:]:  # of an earlier session: asked now
+                items.insert(position, item)
     return Outcome(judged=len(given), left=len(items) - len(given))
 
 

@@ -92,6 +92,14 @@ def test_undo_reaches_earlier_sessions_and_says_when_there_is_no_more():
     assert "  nothing to undo" in said
 
 
+def test_what_an_earlier_session_judged_is_asked_again_once_undone():
+    old = Memory([("bicycle", Window("a b.mp4", 4.0, 6.0), None)])
+    outcome, verdicts, said = play("yuuny" + "q", verdicts=old)
+    assert "1/4  Does this show “bicycle”?" in said
+    assert verdicts == {("bicycle", 4.0): False, ("red car", 62.5): True}
+    assert outcome == Outcome(judged=2, left=2)
+
+
 @pytest.mark.parametrize("end", ["q", "", "\x03", "\x04"])
 def test_quitting_and_the_end_of_input_leave_the_rest(end):
     outcome, verdicts, _ = play(["y", end, "y"])
