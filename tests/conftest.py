@@ -1,6 +1,7 @@
 """Tests never see the machine's own settings, keys or data, and never reach a hub."""
 
 import os
+import signal
 
 import pytest
 from hypothesis import settings
@@ -15,6 +16,13 @@ settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
 
 KEYS = ("GEMINI_API_KEY", "GOOGLE_API_KEY", "DASHSCOPE_API_KEY", "DASHSCOPE_HTTP_BASE_URL", "HF_TOKEN")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def heeded_signals():
+    """What tests start heeds the signals they send, also where the tests themselves run under nohup."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 @pytest.fixture(scope="session", autouse=True)
