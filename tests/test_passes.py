@@ -268,7 +268,7 @@ def test_a_model_that_does_not_load(raised, kind, message, collection):
 
 
 def test_cancelling_does_not_wait_for_a_call_that_hangs(collection, monkeypatch):
-    monkeypatch.setattr("sentrysearch.passes._GRACE_SECONDS", 0.1)
+    monkeypatch.setattr("sentrysearch.embed_crew._GRACE_SECONDS", 0.1)
     cancel, release = threading.Event(), threading.Event()
 
     def work(batch):
