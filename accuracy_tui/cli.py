@@ -90,17 +90,14 @@ def run(
     """
     from accuracy_tui.runner import Job
     from accuracy_tui.runs import check_writable
-    from accuracy_tui.session import as_run_footage, comparable, load_saved, open_judgments, read_footage
+    from accuracy_tui.session import as_run_footage, comparable, load_saved, open_judgments
     from sentrysearch.store import sweep
 
     benchmark = options.with_queries(options.find_benchmark(benchmark_file, demo=demo), fine, floor)
     benchmark = dataclasses.replace(benchmark, k=k or benchmark.k)
     chosen = options.chosen_models(benchmark, models, backend)
     check_writable(benchmark.runs)
-    with terminal.ProgressLine() as line:
-        footages = read_footage(
-            benchmark, footage, progress=lambda what, done, total: line.show(what, done=done, total=total)
-        )
+    footages = _read_footage(benchmark, footage)
     watched = as_run_footage(footages)
     write = judge or accept_footage  # what is accepted is noted in the file, for the other commands
     with open_judgments(
@@ -170,10 +167,10 @@ def judge(
     implied: bool,
 ) -> int:
     """Ask for a verdict on every hit of the saved runs that has none, one key each."""
-    from accuracy_tui.session import as_run_footage, read_footage
+    from accuracy_tui.session import as_run_footage
 
     benchmark = options.find_benchmark(benchmark_file, demo=demo)
-    footages = read_footage(benchmark, footage)
+    footages = _read_footage(benchmark, footage)
     with ExitStack() as stack:
         runs, judgments, notes = _saved(
             stack, benchmark, models, implied=implied, write=True, footage=as_run_footage(footages)
@@ -298,6 +295,19 @@ def _saved(
     judgments = stack.enter_context(open_judgments(benchmark, runs[0].footage, write=write, implied=implied))
     _say_state(judgments, write)
     return runs, judgments, notes
+
+
+def _read_footage(benchmark: Benchmark, override: Sequence[Path]) -> tuple[Footage, ...]:
+    """The benchmark's footage, with progress; files of a folder that cannot be used are said and left out."""
+    from accuracy_tui.session import read_footage
+
+    with terminal.ProgressLine() as line:
+        return read_footage(
+            benchmark,
+            override,
+            progress=lambda what, done, total: line.show(what, done=done, total=total),
+            skipped=lambda error: line.say(f"left out: {error}"),
+        )
 
 
 def _run_models(job: Job) -> dict[str, str]:

@@ -61,12 +61,17 @@ def judge(
     items = list(items)
     position = 0
     given: list[int] = []  # positions of the verdicts of this round, for undo to go back to
-    while position < len(items):
-        item = items[position]
-        footage = footages.get(item.window.footage)
-        _ask(position, len(items), item, footage, clips, command, say)
-        key = _key(read_key, say)
-        if key == "q":
+    while True:
+        at_end = position == len(items)
+        if at_end:
+            say("")
+            say("  that was the last · u undo · any other key ends")
+        else:
+            item = items[position]
+            footage = footages.get(item.window.footage)
+            _ask(position, len(items), item, footage, clips, command, say)
+        key = read_key() if at_end else _key(read_key, say)
+        if key == "q" or (at_end and key != "u"):
             break
         if key == "s":
             position += 1

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from accuracy_tui.benchmark import Benchmark, FootageSource
 from accuracy_tui.runs import Run, RunFootage, load_runs
-from sentrysearch.errors import BadInput
+from sentrysearch.errors import BadInput, FootageError
 
 if TYPE_CHECKING:
     from accuracy_tui.judged_footage import FootageIdentity
@@ -16,18 +16,23 @@ if TYPE_CHECKING:
     from sentrysearch.types import Footage
 
 Progress = Callable[[str, int, int | None], None]
-"""What is worked on, bytes done, bytes in all (None while unknown)."""
+"""What is worked on, bytes or files done, how many in all (None while unknown)."""
 
 
 def read_footage(
-    benchmark: Benchmark, override: Sequence[Path] = (), *, progress: Progress | None = None
+    benchmark: Benchmark,
+    override: Sequence[Path] = (),
+    *,
+    progress: Progress | None = None,
+    skipped: Callable[[FootageError], None] | None = None,
 ) -> tuple[Footage, ...]:
     """Finds and probes the benchmark's footage, downloading what is given by URL.
 
     Args:
         benchmark: where footage is named.
         override: files and folders to use instead of the benchmark's.
-        progress: told of downloads.
+        progress: told of downloads, and of files read.
+        skipped: told of files in a folder that cannot be used; None to let the first one raise.
 
     Raises:
         FootageError: missing, unreadable, or not the file whose sha256 the benchmark names.
@@ -37,12 +42,13 @@ def read_footage(
     sources = [FootageSource(path, None, None) for path in override] or list(benchmark.footage)
     if not sources:
         raise BadInput("names no footage", where=benchmark.path, hint="add footage: or give --footage")
-    return tuple(scan_all([_local(source, progress) for source in sources]))
+    paths = [_local(source, progress) for source in sources]
+    reading = (lambda done, total: progress("reading footage", done, total)) if progress else None
+    return tuple(scan_all(paths, progress=reading, skipped=skipped))
 
 
 def _local(source: FootageSource, progress: Progress | None) -> Path:
     from sentrysearch.download import fetch
-    from sentrysearch.errors import FootageError
     from sentrysearch.footage import fingerprint
 
     if source.url is not None:

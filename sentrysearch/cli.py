@@ -63,7 +63,7 @@ def index(paths: tuple[Path, ...], model: str, window: float | None, overlap: fl
             # By absolute path, since a kept collection holds footage of many folders.
             dataclasses.replace(footage, name=os.fspath(footage.path.absolute()))
             for path in paths
-            for footage in scan(path)
+            for footage in scan(path, skipped=lambda error: terminal.say(f"left out: {error}"))
         ]
         with Collection.open(_identity(embedder, grid)) as collection:
             for footage in footages:

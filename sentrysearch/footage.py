@@ -32,16 +32,19 @@ _PROBED_FAULTS = 500
 _SETTLED_SECONDS = 2.0
 
 Progress = Callable[[int, int], None]
+Skipped = Callable[[FootageError], None]
 
 
-def scan(entry: Path, *, progress: Progress | None = None) -> list[Footage]:
+def scan(entry: Path, *, progress: Progress | None = None, skipped: Skipped | None = None) -> list[Footage]:
     """Probes a file, or every video file below a folder (by suffix, hidden ones left out), sorted by name.
 
     Args:
         progress: called with (files done, files in all) before the first file and after each.
+        skipped: told of each file of a folder that cannot be used, such as the empty one that a camera
+            leaves when its power fails; None to let the first one raise.
 
     Raises:
-        FootageError: there is nothing there, a file cannot be used, or a folder holds no video.
+        FootageError: there is nothing there, a file cannot be used, or a folder holds no video that can.
     """
     if entry.is_dir():
         files = {_name(path.relative_to(entry).as_posix()): path for path in _video_files(entry)}
@@ -52,22 +55,31 @@ def scan(entry: Path, *, progress: Progress | None = None) -> list[Footage]:
     footages = []
     if progress is not None:
         progress(0, len(files))
-    for name in sorted(files):
-        footages.append(probe(files[name], name))
+    for done, name in enumerate(sorted(files), start=1):
+        try:
+            footages.append(probe(files[name], name))
+        except FootageError as error:
+            if skipped is None or not entry.is_dir():
+                raise
+            skipped(error)
         if progress is not None:
-            progress(len(footages), len(files))
+            progress(done, len(files))
+    if not footages:
+        raise FootageError("not one video file in the folder can be used", where=entry)
     return footages
 
 
-def scan_all(entries: Sequence[Path], *, progress: Progress | None = None) -> list[Footage]:
-    """Scans several entries; footage named twice counts once.
+def scan_all(
+    entries: Sequence[Path], *, progress: Progress | None = None, skipped: Skipped | None = None
+) -> list[Footage]:
+    """Scans several entries as ``scan`` does; footage named twice counts once.
 
     Raises:
         FootageError: as ``scan``, or two different footages share a name.
     """
     named: dict[str, Footage] = {}
     for entry in entries:
-        for footage in scan(entry, progress=progress):
+        for footage in scan(entry, progress=progress, skipped=skipped):
             other = named.setdefault(footage.name, footage)
             if other.fingerprint != footage.fingerprint:
                 raise FootageError(

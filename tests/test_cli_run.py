@@ -218,6 +218,18 @@ def test_footage_that_is_not_the_file_meant_is_refused(command, bench):
     assert result.status == 2 and "not the file that the benchmark means" in result.err
 
 
+def test_an_empty_file_in_a_folder_is_left_out_and_said(command, bench):
+    folder = bench.parent / "clips"
+    folder.mkdir()
+    (bench.parent / "clip.mp4").rename(folder / "clip.mp4")
+    (folder / "cut short.mp4").write_bytes(b"")
+    result = command.accuracy("run", "-b", bench, "--footage", folder)
+    assert result.status == 0
+    assert "left out: " in result.err and "cut short.mp4" in result.err
+    indexed = command.engine("index", folder, "--window", "2", "--overlap", "0")
+    assert indexed.status == 0 and "left out: " in indexed.err and "1 footage" in indexed.err
+
+
 def test_judgments_of_another_clip_are_refused_unless_the_user_says_so(command, bench):
     (bench.parent / "accuracy_judgments.yaml").write_text(
         f'# footage "clip.mp4" sha256:{"1" * 64}\n"red":\n  "0.0-2.0": true\n'

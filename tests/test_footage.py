@@ -269,3 +269,18 @@ def test_ffmpeg_says_nothing_on_the_terminal(tmp_path: Path) -> None:
         [sys.executable, "-c", program, str(path)], capture_output=True, text=True, check=True
     )
     assert done.stderr == done.stdout == ""
+
+
+def test_a_file_of_a_folder_that_cannot_be_used_is_told_and_the_rest_is_scanned(tmp_path):
+    write_clip(tmp_path / "a.mp4", seconds=1)
+    (tmp_path / "b.mp4").write_bytes(b"")
+    told = []
+    assert [found.name for found in scan(tmp_path, skipped=told.append)] == ["a.mp4"]
+    assert ["b.mp4" in str(error) for error in told] == [True]
+    with pytest.raises(FootageError, match=r"b\.mp4"):
+        scan(tmp_path)
+    with pytest.raises(FootageError, match=r"b\.mp4"):  # named by itself
+        scan(tmp_path / "b.mp4", skipped=told.append)
+    (tmp_path / "a.mp4").unlink()
+    with pytest.raises(FootageError, match="not one video file"):
+        scan(tmp_path, skipped=told.append)

@@ -100,6 +100,13 @@ def test_what_an_earlier_session_judged_is_asked_again_once_undone():
     assert outcome == Outcome(judged=2, left=2)
 
 
+def test_the_last_verdict_can_be_undone_too():
+    outcome, verdicts, said = play("yny" + "u" + "n" + "q")
+    assert outcome == Outcome(judged=3, left=0)
+    assert verdicts["dog", 0.0] is False
+    assert "  that was the last · u undo · any other key ends" in said
+
+
 @pytest.mark.parametrize("end", ["q", "", "\x03", "\x04"])
 def test_quitting_and_the_end_of_input_leave_the_rest(end):
     outcome, verdicts, _ = play(["y", end, "y"])
