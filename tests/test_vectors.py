@@ -33,7 +33,7 @@ def test_the_direction_stays(row: np.ndarray) -> None:
             unit_vectors([row], ["a"], 5)
         return
     length = math.hypot(*row.tolist())
-    np.testing.assert_allclose(unit_vectors([row], ["a"], 5)[0], row / length, rtol=1e-5, atol=1e-7)
+    np.testing.assert_allclose(unit_vectors([row], ["a"], 5)[0], row.astype(float) / length, atol=1e-6)
 
 
 @pytest.mark.parametrize(
