@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import shlex
 import sys
 import threading
 from collections.abc import Sequence
@@ -121,6 +122,10 @@ def run(
         judging_failed = judge and not _judge(benchmark, kept, judgments, footages)
         report = _report(benchmark, kept, judgments, chosen, failures, [*notes, *left_out])
         _print(report, form)
+        if report.unjudged and not judge:
+            same = ["--demo"] if demo else ["-b", str(benchmark_file)] if benchmark_file else []
+            command = printable(shlex.join(["accuracy-tui", "judge", *same]))
+            terminal.say(f"`{command}` asks for the missing verdicts")
     incomplete = any(summary.failed or not summary.has_run for summary in report.summaries)
     failed = failures or judging_failed or incomplete
     return terminal.FAILED if failed else terminal.DONE

@@ -72,6 +72,7 @@ def test_the_table_is_what_one_works_out_by_hand(command, bench):
     )
     result = command.accuracy("run", "--benchmark", bench, "--format", "json")
     assert result.status == 0
+    assert f"`accuracy-tui judge -b {bench}` asks for the missing verdicts" in result.err
     [model] = json.loads(result.out)["models"]
     assert model["model"] == "conse-lite0"
     # fine: green is right at rank 1; blue's true window is at rank 2 or 3.
