@@ -59,8 +59,7 @@ def cli() -> None:
     type=options.BackendName(),
     help="Only models of this backend: local, conse, qwen-cloud or gemini.",
 )
-@click.option("--query", "-q", "fine", multiple=True, help="One more fine query; repeatable.")
-@click.option("--floor-query", "floor", multiple=True, help="One more floor query; repeatable.")
+@options.query_options
 @click.option("-k", "k", type=click.IntRange(1, 1000), help="Hits a query.  [default: the benchmark's]")
 @click.option("--judge", is_flag=True, help="Then ask for a verdict on every pool item without one.")
 @click.option("--keep-index", is_flag=True, help="Keep the vectors, and reuse those of an earlier run.")
@@ -124,6 +123,8 @@ def run(
         _print(report, form)
         if report.unjudged and not judge:
             same = ["--demo"] if demo else ["-b", str(benchmark_file)] if benchmark_file else []
+            for option, values in (("--footage", footage), ("-q", fine), ("--floor-query", floor)):
+                same += [word for value in values for word in (option, str(value))]
             command = printable(shlex.join(["accuracy-tui", "judge", *same]))
             terminal.say(f"`{command}` asks for the missing verdicts")
     incomplete = any(summary.failed or not summary.has_run for summary in report.summaries)
@@ -134,6 +135,7 @@ def run(
 @cli.command()
 @options.benchmark_options
 @options.model_option
+@options.query_options
 @click.option("-k", "k", type=click.IntRange(1, 1000), help="Ranks to look at.  [default: the benchmark's]")
 @click.option("--per-query", is_flag=True, help="Add a row for every query and model.")
 @options.implied_option
@@ -142,13 +144,15 @@ def table(
     benchmark_file: Path | None,
     demo: bool,
     models: tuple[str, ...],
+    fine: tuple[str, ...],
+    floor: tuple[str, ...],
     k: int | None,
     per_query: bool,
     implied: bool,
     form: str,
 ) -> int:
     """Print the table of saved runs and verdicts; loads no model and needs no footage."""
-    benchmark = options.find_benchmark(benchmark_file, demo=demo)
+    benchmark = options.with_queries(options.find_benchmark(benchmark_file, demo=demo), fine, floor)
     benchmark = dataclasses.replace(benchmark, k=k or benchmark.k)
     with ExitStack() as stack:
         runs, judgments, notes = _saved(stack, benchmark, models, implied=implied)
@@ -160,6 +164,7 @@ def table(
 @cli.command()
 @options.benchmark_options
 @options.model_option
+@options.query_options
 @click.option(
     "--footage", multiple=True, type=click.Path(path_type=Path), help="Where the benchmark's footage is."
 )
@@ -168,13 +173,15 @@ def judge(
     benchmark_file: Path | None,
     demo: bool,
     models: tuple[str, ...],
+    fine: tuple[str, ...],
+    floor: tuple[str, ...],
     footage: tuple[Path, ...],
     implied: bool,
 ) -> int:
     """Ask for a verdict on every hit of the saved runs that has none, one key each."""
     from accuracy_tui.session import as_run_footage
 
-    benchmark = options.find_benchmark(benchmark_file, demo=demo)
+    benchmark = options.with_queries(options.find_benchmark(benchmark_file, demo=demo), fine, floor)
     footages = _read_footage(benchmark, footage)
     with ExitStack() as stack:
         runs, judgments, notes = _saved(

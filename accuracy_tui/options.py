@@ -84,6 +84,16 @@ def model_option(command: Command) -> Command:
     )(command)
 
 
+def query_options(command: Command) -> Command:
+    """``--query`` and ``--floor-query``, repeatable."""
+    command = click.option("--floor-query", "floor", multiple=True, help="One more floor query; repeatable.")(
+        command
+    )
+    return click.option("--query", "-q", "fine", multiple=True, help="One more fine query; repeatable.")(
+        command
+    )
+
+
 def implied_option(command: Command) -> Command:
     """``--no-implied``."""
     return click.option(

@@ -3,6 +3,8 @@
 import io
 import json
 import os
+import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -115,6 +117,18 @@ def test_keeping_the_index_makes_one_more_query_cost_one_query(command, bench, m
     assert json.loads(result.out)["queries"] == {"fine": 3, "floor": 1}
     [folder] = collections_folder().glob("*")
     assert not folder.name.startswith("_accuracy")
+
+
+def test_a_query_of_the_command_line_can_be_judged_and_shown_as_the_hint_says(command, bench, monkeypatch):
+    result = command.accuracy("run", "-b", bench, "-q", "grey")
+    [hint] = re.findall("`accuracy-tui (judge .*)`", result.err)
+    assert hint == f"judge -b {bench} -q grey"
+    answer(monkeypatch, "y" * 20)
+    judged = command.accuracy(*shlex.split(hint))
+    assert judged.status == 0 and "12 judged, 0 left" in judged.err
+    written = yaml.safe_load((bench.parent / "accuracy_judgments.yaml").read_text())
+    assert len(written["grey"]) == 3
+    assert "grey" in command.accuracy("table", "-b", bench, "-q", "grey", "--per-query").out
 
 
 def test_another_revision_or_window_does_not_reuse_the_index(command, bench, monkeypatch):
