@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from accuracy_tui.durable import sync_folder, write_beside
+from accuracy_tui.durable import replace_file
 from sentrysearch.errors import SentrySearchError
 
 
@@ -18,16 +18,9 @@ def write_atomically(path: Path, text: str) -> None:
         SentrySearchError: it can't be written; ``path`` is as it was.
     """
     try:
-        target = Path(os.path.realpath(path))
-        target.parent.mkdir(parents=True, exist_ok=True)
+        Path(os.path.realpath(path)).parent.mkdir(parents=True, exist_ok=True)
         # The process in the name keeps two that write the same file out of each other's half-written one.
-        beside = write_beside(target, text.encode("utf-8"), f".{os.getpid()}.tmp")
-        try:
-            beside.replace(target)
-        except OSError:
-            beside.unlink()
-            raise
-        sync_folder(target.parent)
+        replace_file(path, text.encode("utf-8"), f".{os.getpid()}.tmp")
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise SentrySearchError(f"cannot be written: {reason}", where=path) from None

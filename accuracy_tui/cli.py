@@ -402,17 +402,14 @@ def _judge(
 
 def _say_state(judgments: Judgments, write: bool) -> None:
     """Says what the user should know of the judgments before leaning on them."""
-    from accuracy_tui.judging import describe
+    from accuracy_tui.judging import describe, said
 
     if write and judgments.read_only:
         terminal.say(judgments.why_read_only)
     while judgments.notices:
         terminal.say(printable(judgments.notices.pop(0)))
     for conflict in judgments.conflicts:
-        mine, theirs = (
-            "unjudged" if value is None else "yes" if value else "no"
-            for value in (conflict.mine, conflict.theirs)
-        )
+        mine, theirs = said(conflict.mine), said(conflict.theirs)
         terminal.say(
             f"conflict: {printable(conflict.query)} · {describe(conflict.window)} was judged {mine} here and "
             f"is {theirs} in the file; {mine} counts until it is judged again"

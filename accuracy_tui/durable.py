@@ -58,12 +58,28 @@ def write_beside(path: Path, data: bytes, suffix: str) -> Path:
     return beside
 
 
-def replace_file(path: Path, data: bytes) -> None:
+def put_in_place(beside: Path, path: Path) -> None:
+    """Renames what ``write_beside`` wrote over ``path``; the folder is not synced yet.
+
+    Raises:
+        OSError: ``path`` is as it was, and nothing stays beside it.
+    """
+    try:
+        beside.replace(path)
+    except OSError:
+        beside.unlink(missing_ok=True)
+        raise
+
+
+def replace_file(path: Path, data: bytes, suffix: str = ".new") -> None:
     """Puts ``data`` in place of what ``path`` holds, in one durable step; a link is followed, not replaced.
+
+    Args:
+        suffix: of the name it is written under first.
 
     Raises:
         OSError: nothing was changed, except that an error of the folder's sync leaves the new file in place.
     """
     path = Path(os.path.realpath(path))
-    write_beside(path, data, ".new").replace(path)
+    put_in_place(write_beside(path, data, suffix), path)
     sync_folder(path.parent)

@@ -25,7 +25,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from accuracy_tui.durable import sync_folder, write_all, write_beside
+from accuracy_tui.durable import put_in_place, sync_folder, write_all, write_beside
 from accuracy_tui.window_keys import split_window_key
 from sentrysearch.errors import BadInput
 
@@ -219,7 +219,7 @@ class JournalWriter:
 
     def _write_anew(self) -> None:
         data = self._history.encode() if self._history.last else b""
-        write_beside(self._path, data, ".new").replace(self._path)
+        put_in_place(write_beside(self._path, data, ".new"), self._path)
         sync_folder(self._path.parent)
         self._size = len(data)
         self._open()

@@ -77,7 +77,7 @@ def judge(
             position += 1
         elif key in "yn":
             verdicts.put(item.query, item.window, key == "y")
-            say(f"  ✓ {'yes' if key == 'y' else 'no'}")
+            say(f"  ✓ {said(key == 'y')}")
             given.append(position)
             position += 1
         elif key == "u":
@@ -86,8 +86,7 @@ def judge(
                 say("  nothing to undo")
                 continue
             query, window, previous = undone
-            now = "unjudged" if previous is None else "yes" if previous else "no"
-            say(f"  undone: {printable(query)} · {describe(window)} is {now} again")
+            say(f"  undone: {printable(query)} · {describe(window)} is {said(previous)} again")
             item = PoolItem(query, window)
             if given and items[given[-1]] == item:
                 position = given.pop()
@@ -130,6 +129,11 @@ def _ask(
                 say(f"  not played: {error}")
                 say(f"  {printable(command(footage, item.window))}")
     say(f"  {KEYS}")
+
+
+def said(value: bool | None) -> str:
+    """A verdict as a word."""
+    return "unjudged" if value is None else "yes" if value else "no"
 
 
 def describe(window: Window) -> str:

@@ -31,6 +31,7 @@ from accuracy_tui.judgment_state import Conflict
 from accuracy_tui.judgment_store import SETTLED, JudgmentStore
 from accuracy_tui.verdicts import JudgmentsError, Verdict
 from sentrysearch.errors import BadInput
+from sentrysearch.text import holds_surrogate
 from sentrysearch.types import Window
 
 __all__ = ["Changes", "Conflict", "Judgments", "JudgmentsError", "LockHolder"]
@@ -144,7 +145,7 @@ class Judgments:
             BadInput: an impossible window, or text that no file can hold.
             JudgmentsError: it could not be recorded, and is not in effect.
         """
-        if any("\ud800" <= character <= "\udfff" for character in query + window.footage):
+        if holds_surrogate(query + window.footage):
             raise BadInput("holds half a surrogate pair, which no text file can keep", where=f'"{query}"')
         with self._store.mutex:
             self._store.require_writer()

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from accuracy_tui.benchmark import Query
-from accuracy_tui.runs import Run, RunFootage, RunQuery, save_run
+from accuracy_tui.runs import Run, RunQuery, save_run
+from accuracy_tui.session import as_run_footage
 from sentrysearch import embedders
 from sentrysearch.errors import Cancelled, EmbedderFailed, SentrySearchError
 from sentrysearch.passes import Finished, Loading, PassEvent, Searched, embedder_pass
@@ -143,7 +144,7 @@ def _pass(
         model=embedder.name,
         revision=embedder.revision,
         options={"dimension": embedder.dimension},
-        footage=tuple(RunFootage(item.name, item.fingerprint, item.duration) for item in job.footages),
+        footage=as_run_footage(job.footages),
         window=job.window,
         k=job.k,
         created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from accuracy_tui.durable import sync_folder, write_beside
+from accuracy_tui.durable import put_in_place, sync_folder, write_beside
 from accuracy_tui.yaml_source import read_bytes
 from sentrysearch.errors import BadInput
 
@@ -81,11 +81,7 @@ class WatchedFile:
         if self._look() != self._signature:
             beside.unlink(missing_ok=True)
             return False
-        try:
-            beside.replace(self._path)
-        except OSError:
-            beside.unlink(missing_ok=True)
-            raise
+        put_in_place(beside, self._path)
         self.data, self.gone = data, False
         self._signature, self._young = self._look(), True
         sync_folder(self._path.parent)

@@ -19,6 +19,7 @@ from typing import Any, TypeAlias
 import yaml
 
 from sentrysearch.errors import BadInput
+from sentrysearch.text import holds_surrogate
 
 MAX_DEPTH = 32
 MAX_BYTES = 256 * 1024 * 1024
@@ -261,7 +262,7 @@ class _Composer:
 
     def _scalar(self, event: Any, line: int) -> Located:
         text = event.value
-        if any("\ud800" <= character <= "\udfff" for character in text):
+        if holds_surrogate(text):
             raise self._error(line, "half a surrogate pair", "write the character itself or \\U escapes")
         value: Scalar = text
         if event.style is None or event.style == "":  # plain; the two parsers say it differently

@@ -13,7 +13,6 @@ Everything is measured in this one run, in turn, a median of the repeats.
 from __future__ import annotations
 
 import argparse
-import os
 import statistics
 import tempfile
 import threading
@@ -22,6 +21,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 
 from sentrysearch.embedders.conse import Conse
 from sentrysearch.frames import sample
+from sentrysearch.machine import cores
 from sentrysearch.passes import embedder_pass
 from sentrysearch.store import Collection, CollectionIdentity
 from sentrysearch.types import Embedder, Footage, Window, WindowFrames, WindowGrid
@@ -45,15 +46,15 @@ def main() -> None:
     given = options.parse_args()
     footage = looped(given.seconds)
     windows = cut(footage, GRID)
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    count = cores()
     print(
-        f"{footage.duration:.0f} s of {footage.width}x{footage.height}, {len(windows)} windows, {cores} cores"
+        f"{footage.duration:.0f} s of {footage.width}x{footage.height}, {len(windows)} windows, {count} cores"
     )
 
     ratios = []
     for _ in range(given.repeats):
         decoding, model, whole = conse_spans(footage, windows)
-        bound = (decoding.cpu + model.cpu) / cores
+        bound = (decoding.cpu + model.cpu) / count
         ratios.append(whole.wall / bound)
         print(
             f"  CPU s: decoding {decoding.cpu:.2f}, model {model.cpu:.2f}; pass {whole.wall:.2f} s, "
@@ -66,7 +67,7 @@ def main() -> None:
         for _ in range(given.repeats):
             decoding = spent(lambda: decoded(Conse("conse-lite0"), footage, windows))
             waiting = Waiting(share * decoding.wall / len(windows))
-            whole = spent(lambda waiting=waiting: run(waiting, footage, windows))  # type: ignore[misc]
+            whole = spent(partial(run, waiting, footage, windows))
             ratios.append(whole.wall / max(decoding.wall, waiting.seconds * len(windows)))
         print(
             f"waiting {share:g} times as long as decoding: {statistics.median(ratios):.3f} times the longer "

@@ -33,6 +33,7 @@ from numpy.typing import NDArray
 from sentrysearch import locations
 from sentrysearch.footage import probe
 from sentrysearch.frames import DecodeStatistics, sample
+from sentrysearch.machine import cores
 from sentrysearch.types import Footage, Picture, Sampling, WindowFrames, WindowGrid
 from sentrysearch.windows import cut
 
@@ -50,8 +51,8 @@ def main() -> int:
     options.add_argument("--repeats", type=int, default=3, help="measurements of the fast ways (3)")
     given = options.parse_args()
     footage = probe(_video(given.seconds), "benchmark")
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    print(f"{footage.duration:.0f} s of {footage.width}x{footage.height} {footage.codec}, {cores} cores")
+    count = cores()
+    print(f"{footage.duration:.0f} s of {footage.width}x{footage.height} {footage.codec}, {count} cores")
 
     whole_name, whole = _whole_decode(footage)
     counted = DecodeStatistics()
@@ -66,7 +67,7 @@ def main() -> int:
 
     mine, whole_cost = _Cost.median(ours), _Cost.median(theirs)
     segments = counted.segments // given.repeats
-    print(f"1 fps samples, {segments} segments, {cores} at once:   {mine}")
+    print(f"1 fps samples, {segments} segments, {count} at once:   {mine}")
     print(f"1 fps samples, one pass, one thread:    {one}")
     print(f"{whole_name + ':':39} {whole_cost}")
     print(f"30 s chunks at 480p 5 fps, then again:  {chunks}")

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
@@ -20,6 +19,7 @@ from numpy.typing import NDArray
 
 from sentrysearch.crew import Crew, Job, Pending
 from sentrysearch.errors import BadInput
+from sentrysearch.machine import cores
 from sentrysearch.sampler import Damage, DecodeStatistics
 from sentrysearch.types import Footage, Picture, Sampling, Window, WindowFrames
 
@@ -98,17 +98,12 @@ def sample(
     Whatever ``prepare`` raises passes through. Closing the generator stops and joins its threads.
     """
     jobs = _jobs(footages, windows, sampling)
-    workers = max(1, _cores() if segments is None else segments)
+    workers = max(1, min(cores(), _MOST_SEGMENTS) if segments is None else segments)
     crew = Crew(jobs, prepare, cancel, workers, max(1, ahead // workers), statistics or DecodeStatistics())
     try:
         yield from crew.run()
     finally:
         crew.stop()
-
-
-def _cores() -> int:
-    count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(count, _MOST_SEGMENTS)
 
 
 def _jobs(footages: Sequence[Footage], windows: Sequence[Window], sampling: Sampling) -> list[Job]:

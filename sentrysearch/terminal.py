@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import click
 
 from sentrysearch.errors import BadInput, SentrySearchError
-from sentrysearch.text import printable
+from sentrysearch.text import holds_surrogate, printable
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -83,7 +83,7 @@ def checked_query(text: str) -> str:
     """
     if not text.strip():
         raise BadInput("the query is empty", where="QUERY")
-    if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):
+    if holds_surrogate(text):
         raise BadInput(f"the query {text!r} is not UTF-8 text", where="QUERY")
     return text
 

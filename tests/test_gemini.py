@@ -9,10 +9,9 @@ import pytest
 
 from sentrysearch.embedders.gemini import GeminiEmbedder
 from sentrysearch.errors import EmbedderFailed
-from sentrysearch.types import Window, WindowFrames
 from support.clock import FakeClock
 from support.loopback import KEY, Drop, Reply, Vector, content_vector, gemini_error, inline_video, serving
-from support.sent_clip import film, look_at
+from support.sent_clip import film, look_at, window
 
 
 @pytest.fixture
@@ -37,10 +36,6 @@ def embedder(server, clock):
 @pytest.fixture(scope="module")
 def footage(tmp_path_factory):
     return film(tmp_path_factory.mktemp("film") / "drive.mp4", 30)
-
-
-def window(footage, start, end):
-    return WindowFrames(Window(footage.name, start, end), footage, ())
 
 
 def test_a_window_is_sent_as_a_small_silent_mp4(embedder, server, footage):

@@ -10,10 +10,9 @@ import pytest
 from sentrysearch.embedders._hosted import Patience
 from sentrysearch.embedders.qwen_cloud import QwenCloudEmbedder
 from sentrysearch.errors import EmbedderFailed
-from sentrysearch.types import Window, WindowFrames
 from support.clock import FakeClock
 from support.loopback import KEY, Drop, Reply, Stall, Vector, content_vector, serving
-from support.sent_clip import film, look_at
+from support.sent_clip import film, look_at, window
 
 
 @pytest.fixture
@@ -38,10 +37,6 @@ def embedder(server, clock):
 @pytest.fixture(scope="module")
 def footage(tmp_path_factory):
     return film(tmp_path_factory.mktemp("film") / "drive.mp4", 30)
-
-
-def window(footage, start, end):
-    return WindowFrames(Window(footage.name, start, end), footage, ())
 
 
 def paths(server):

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import importlib
-import os
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
@@ -24,6 +23,7 @@ from sentrysearch.embedders import _efficientnet, _minilm
 from sentrysearch.embedders._converted import converted, digest
 from sentrysearch.embedders._vectors import query_label, unit_vectors, window_label
 from sentrysearch.errors import EmbedderFailed
+from sentrysearch.machine import cores
 from sentrysearch.types import Embedder, Picture, Sampling, WindowFrames
 
 if TYPE_CHECKING:
@@ -102,8 +102,7 @@ class Conse:
     @property
     def concurrency(self) -> int:
         """One thread a core: each runs the classifier on that thread alone."""
-        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-        return min(cores, _MOST_THREADS)
+        return min(cores(), _MOST_THREADS)
 
     @property
     def revision(self) -> str:

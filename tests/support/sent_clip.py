@@ -11,7 +11,7 @@ import av
 import numpy as np
 
 from sentrysearch.footage import probe
-from sentrysearch.types import Footage
+from sentrysearch.types import Footage, Window, WindowFrames
 
 
 def film(path: Path, seconds: int, *, width: int = 320, height: int = 180, fps: int = 10) -> Footage:
@@ -33,6 +33,11 @@ def film(path: Path, seconds: int, *, width: int = 320, height: int = 180, fps: 
         container.mux(video.encode())
         container.mux(sound.encode())
     return probe(path, path.name)
+
+
+def window(footage: Footage, start: float, end: float) -> WindowFrames:
+    """A window as the pass hands it to an embedder that encodes clips itself."""
+    return WindowFrames(Window(footage.name, start, end), footage, ())
 
 
 @dataclass(frozen=True)
