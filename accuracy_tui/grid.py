@@ -1,7 +1,8 @@
 """The grid: for every model and query the outcomes of its ranks, from runs and verdicts.
 
 Console and table read this one structure. A verdict that changes touches the cells of its query only:
-``refresh`` looks them up again and says which ones differ.
+``refresh`` looks them up again and says which ones differ. A pass that delivers its queries one by one fills
+in cells: ``begin``, ``searched`` for each, then ``set_run``.
 """
 
 from __future__ import annotations
@@ -31,6 +32,8 @@ class State(Enum):
     FAILED = "failed"
     MISSING = "did not run"
     """The model has a run, made before this query was added."""
+    PENDING = "searching"
+    """The model's pass has not come to this query yet; every rank may still turn out true."""
     NO_RUN = "no run"
     """The model has no run at all."""
 
@@ -84,22 +87,14 @@ class Grid:
         self._look = look
         self._rows = {model: row for row, model in enumerate(self.models)}
         self._columns = {query.text: column for column, query in enumerate(self.queries)}
-        self._searched: list[dict[str, RunQuery]] = [
-            {
-                searched.query: searched
-                for searched in self.runs[model].queries
-                if searched.query in self._columns
-            }
-            if model in self.runs
-            else {}
-            for model in self.models
-        ]
+        self.pending: set[str] = set()
+        """Models whose pass is delivering queries."""
+        self._searched = [self._found_by(model) for model in self.models]
         lengths = (len(found.hits) for searched in self._searched for found in searched.values())
         self.depth = max(k, max(lengths, default=0))
-        self._padding = bytes([NO_HIT]) * self.depth
         columns = [self._look_up(query.text) for query in self.queries]
         self._outcomes = (
-            [list(row) for row in zip(*columns, strict=True)] if columns else [[]] * len(self.models)
+            [list(row) for row in zip(*columns, strict=True)] if columns else [[] for _ in self.models]
         )
 
     def outcomes(self, model: str) -> list[bytes]:
@@ -108,11 +103,11 @@ class Grid:
 
     def state(self, model: str, query: str) -> State:
         """What became of a query with a model."""
-        if model not in self.runs:
-            return State.NO_RUN
         searched = self._searched[self._rows[model]].get(query)
         if searched is None:
-            return State.MISSING
+            if model in self.pending:
+                return State.PENDING
+            return State.MISSING if model in self.runs else State.NO_RUN
         return State.RAN if searched.error is None else State.FAILED
 
     def cell(self, model: str, query: str) -> Cell:
@@ -144,6 +139,41 @@ class Grid:
                 changed.append(self.models[row])
         return changed
 
+    def has_results(self, model: str) -> bool:
+        """Whether it has a run, or a pass that is delivering queries."""
+        return model in self.runs or model in self.pending
+
+    def begin(self, model: str) -> None:
+        """A new pass of a model delivers its queries from now on; what it had found before is set aside."""
+        self.pending.add(model)
+        self._searched[self._rows[model]] = {}
+        self._look_up_model(model)
+
+    def searched(self, model: str, found: RunQuery) -> None:
+        """Takes in one query's hits; a query that the grid doesn't have is passed over."""
+        if found.query in self._columns:
+            row = self._rows[model]
+            self._searched[row][found.query] = found
+            self._deepen(len(found.hits))
+            column = self._columns[found.query]
+            self._outcomes[row][column] = self._look_up(found.query)[row]
+
+    def delivered(self, model: str) -> list[RunQuery]:
+        """What a model's run or its pass so far has found, by query."""
+        return list(self._searched[self._rows[model]].values())
+
+    def set_run(self, model: str, run: Run | None) -> None:
+        """Takes a whole run in, or None to go back to having none; ends what ``begin`` began."""
+        self.pending.discard(model)
+        if run is None:
+            self.runs.pop(model, None)
+        else:
+            self.runs[model] = run
+        row = self._rows[model]
+        self._searched[row] = self._found_by(model)
+        self._deepen(max((len(found.hits) for found in self._searched[row].values()), default=0))
+        self._look_up_model(model)
+
     def unjudged(self) -> tuple[int, int]:
         """How many distinct (query, window) of all ranks are unjudged, and how many there are."""
         unjudged = total = 0
@@ -157,20 +187,43 @@ class Grid:
             unjudged += sum(outcome == UNJUDGED for outcome in seen.values())
         return unjudged, total
 
+    def _found_by(self, model: str) -> dict[str, RunQuery]:
+        """A run's results by query, those of the grid's queries."""
+        queries = self.runs[model].queries if model in self.runs else ()
+        return {searched.query: searched for searched in queries if searched.query in self._columns}
+
+    def _deepen(self, depth: int) -> None:
+        if depth > self.depth:
+            self.depth = depth
+            for row, model in enumerate(self.models):
+                self._outcomes[row] = [
+                    outcomes + self._nothing(model, query.text)[len(outcomes) :]
+                    for outcomes, query in zip(self._outcomes[row], self.queries, strict=True)
+                ]
+
+    def _look_up_model(self, model: str) -> None:
+        row = self._rows[model]
+        self._outcomes[row] = [self._look_up_cell(row, query.text, {}) for query in self.queries]
+
     def _look_up(self, text: str) -> list[bytes]:
         """For every model the outcomes of one query's hits; each window is looked up once."""
         known: dict[Window, int] = {}
-        rows = []
-        for searched in self._searched:
-            found = searched.get(text)
-            row = bytearray()
-            for hit in found.hits if found is not None else ():
-                outcome = known.get(hit.window)
-                if outcome is None:
-                    outcome = known[hit.window] = outcome_of(self._look(text, hit.window))
-                row.append(outcome)
-            rows.append(bytes(row) + self._padding[len(row) :])
-        return rows
+        return [self._look_up_cell(row, text, known) for row in range(len(self.models))]
+
+    def _look_up_cell(self, row: int, text: str, known: dict[Window, int]) -> bytes:
+        found = self._searched[row].get(text)
+        outcomes = bytearray()
+        for hit in found.hits if found is not None else ():
+            outcome = known.get(hit.window)
+            if outcome is None:
+                outcome = known[hit.window] = outcome_of(self._look(text, hit.window))
+            outcomes.append(outcome)
+        return bytes(outcomes) + self._nothing(self.models[row], text)[len(outcomes) :]
+
+    def _nothing(self, model: str, text: str) -> bytes:
+        """What stands where no hit came back: yet, or at all."""
+        pending = model in self.pending and self.state(model, text) is State.PENDING
+        return bytes([UNJUDGED if pending else NO_HIT]) * self.depth
 
 
 def outcome_of(verdict: Verdict) -> int:

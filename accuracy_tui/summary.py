@@ -86,7 +86,7 @@ class Summary:
 def summarise(grid: Grid, measures: Sequence[Measure] | None = None) -> list[Summary]:
     """Every model's row, in the grid's order; ``measures`` None are the table's."""
     measures = table_measures(grid.k) if measures is None else measures
-    models = [model for model in grid.models if model in grid.runs]
+    models = [model for model in grid.models if grid.has_results(model)]
     values: dict[str, dict[str, Bounds | None]] = {
         model: dict.fromkeys(measure.key for measure in measures) for model in grid.models
     }
@@ -98,7 +98,7 @@ def summarise(grid: Grid, measures: Sequence[Measure] | None = None) -> list[Sum
                 if measure.group == group:
                     for model, mean in zip(models, rankings.means(measure.metric), strict=True):
                         values[model][measure.key] = mean
-    states = {model: [grid.state(model, query.text) for query in grid.queries] for model in grid.runs}
+    states = {model: [grid.state(model, query.text) for query in grid.queries] for model in models}
     return [
         Summary(
             model=model,
@@ -107,14 +107,19 @@ def summarise(grid: Grid, measures: Sequence[Measure] | None = None) -> list[Sum
             judged=_mean_judged(grid, model),
             failed=_queries_in(grid, states.get(model, []), State.FAILED),
             missing=_queries_in(grid, states.get(model, []), State.MISSING),
-            has_run=model in grid.runs,
+            has_run=grid.has_results(model),
         )
         for model in grid.models
     ]
 
 
 def _mean_judged(grid: Grid, model: str) -> float | None:
-    shares = [judged_at(outcomes, grid.k) for outcomes in grid.outcomes(model)]
+    rankings = zip(grid.queries, grid.outcomes(model), strict=True)
+    shares = [
+        judged_at(outcomes, grid.k)
+        for query, outcomes in rankings
+        if model not in grid.pending or grid.state(model, query.text) is not State.PENDING
+    ]
     known = [share for share in shares if share is not None]
     return sum(known) / len(known) if known else None
 
