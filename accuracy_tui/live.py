@@ -1,6 +1,5 @@
 """A benchmark while it is measured and judged: runs, verdicts, passes and the grid they make.
 
-
 The console's screens read this and call it, always on one thread; it knows nothing of terminals. What changed
 comes back as a ``Change``, so that exactly the cells concerned are drawn again.
 """
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 
 from accuracy_tui.benchmark import GROUPS, Benchmark, Query
 from accuracy_tui.grid import Grid
+from accuracy_tui.judging import describe, said
 from accuracy_tui.pool import Found, PoolItem, pool
 from accuracy_tui.report import Report, build_report
 from accuracy_tui.runs import Run, RunFootage, RunQuery
@@ -43,7 +43,7 @@ from sentrysearch.errors import BadInput, SentrySearchError
 from sentrysearch.text import holds_surrogate, printable
 
 if TYPE_CHECKING:
-    from accuracy_tui.judgments import Judgments
+    from accuracy_tui.judgments import Conflict, Judgments
     from accuracy_tui.metrics import Bounds
     from accuracy_tui.runner import ModelFailed, ModelFinished, ModelProgress
     from accuracy_tui.summary import Measure, Summary
@@ -97,6 +97,8 @@ class LiveSession:
         self.notes: list[str] = []
         """To be said once: whoever shows them empties the list."""
         self.passes: dict[str, PassState] = {}
+        self._conflicts: tuple[Conflict, ...] = ()
+        self._problem: str | None = None
         self._chosen = tuple(dict.fromkeys(models))
         self._implied = implied
         self._accept_footage = accept_footage
@@ -176,6 +178,18 @@ class LiveSession:
         if self.judgments is None:
             return Change()
         changes = self.judgments.poll()
+        for conflict in changes.conflicts:
+            if conflict not in self._conflicts:
+                mine, theirs = said(conflict.mine), said(conflict.theirs)
+                place = f"{conflict.query} · {describe(conflict.window)}"
+                self.notes.append(
+                    f"{place} was judged {mine} here and is {theirs} in the file; "
+                    f"{mine} counts until it is judged again"
+                )
+        self._conflicts = changes.conflicts
+        if changes.problem is not None and changes.problem != self._problem:
+            self.notes.append(changes.problem)
+        self._problem = changes.problem
         return self._refresh(dict.fromkeys(query for query, _ in changes.items))
 
     def say_notes(self) -> list[str]:
@@ -280,9 +294,9 @@ class LiveSession:
         Raises:
             JudgmentsError: the YAML could not be written; the verdicts are safe beside it.
         """
-        if self.judgments is not None:
-            self.judgments.close()
-            self.judgments = None
+        judgments, self.judgments = self.judgments, None
+        if judgments is not None:
+            judgments.close()
 
     def __enter__(self) -> Self:
         return self
