@@ -87,6 +87,7 @@ class Grid:
         self._look = look
         self._rows = {model: row for row, model in enumerate(self.models)}
         self._columns = {query.text: column for column, query in enumerate(self.queries)}
+        self._unjudged: dict[str, tuple[int, int]] = {}  # by query, once counted
         self.pending: set[str] = set()
         """Models whose pass is delivering queries."""
         self._searched = [self._found_by(model) for model in self.models]
@@ -133,6 +134,7 @@ class Grid:
         if column is None:
             return []
         changed = []
+        self._unjudged.pop(query, None)
         for row, fresh in enumerate(self._look_up(query)):
             if fresh != self._outcomes[row][column]:
                 self._outcomes[row][column] = fresh
@@ -142,6 +144,13 @@ class Grid:
     def has_results(self, model: str) -> bool:
         """Whether it has a run, or a pass that is delivering queries."""
         return model in self.runs or model in self.pending
+
+    def queries_without_hits(self, model: str) -> list[Query]:
+        """Those that failed, did not run, are still to come or found nothing."""
+        searched = self._searched[self._rows[model]]
+        return [
+            query for query in self.queries if (found := searched.get(query.text)) is None or not found.hits
+        ]
 
     def begin(self, model: str) -> None:
         """A new pass of a model delivers its queries from now on; what it had found before is set aside."""
@@ -154,6 +163,7 @@ class Grid:
         if found.query in self._columns:
             row = self._rows[model]
             self._searched[row][found.query] = found
+            self._unjudged.pop(found.query, None)
             self._deepen(len(found.hits))
             column = self._columns[found.query]
             self._outcomes[row][column] = self._look_up(found.query)[row]
@@ -176,16 +186,21 @@ class Grid:
 
     def unjudged(self) -> tuple[int, int]:
         """How many distinct (query, window) of all ranks are unjudged, and how many there are."""
-        unjudged = total = 0
-        for query, column in self._columns.items():
+        counts = [self._count_unjudged(query.text) for query in self.queries]
+        return sum(unjudged for unjudged, _ in counts), sum(total for _, total in counts)
+
+    def _count_unjudged(self, text: str) -> tuple[int, int]:
+        counted = self._unjudged.get(text)
+        if counted is None:
+            column = self._columns[text]
             seen: dict[Window, int] = {}
             for row, searched in enumerate(self._searched):
-                if query in searched:
+                if text in searched:
                     outcomes = self._outcomes[row][column]
-                    seen.update(zip((hit.window for hit in searched[query].hits), outcomes, strict=False))
-            total += len(seen)
-            unjudged += sum(outcome == UNJUDGED for outcome in seen.values())
-        return unjudged, total
+                    seen.update(zip((hit.window for hit in searched[text].hits), outcomes, strict=False))
+            unjudged = sum(outcome == UNJUDGED for outcome in seen.values())
+            counted = self._unjudged[text] = (unjudged, len(seen))
+        return counted
 
     def _found_by(self, model: str) -> dict[str, RunQuery]:
         """A run's results by query, those of the grid's queries."""
@@ -202,6 +217,7 @@ class Grid:
                 ]
 
     def _look_up_model(self, model: str) -> None:
+        self._unjudged.clear()
         row = self._rows[model]
         self._outcomes[row] = [self._look_up_cell(row, query.text, {}) for query in self.queries]
 

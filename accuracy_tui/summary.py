@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -98,15 +99,14 @@ def summarise(grid: Grid, measures: Sequence[Measure] | None = None) -> list[Sum
                 if measure.group == group:
                     for model, mean in zip(models, rankings.means(measure.metric), strict=True):
                         values[model][measure.key] = mean
-    states = {model: [grid.state(model, query.text) for query in grid.queries] for model in models}
     return [
         Summary(
             model=model,
             k=grid.k,
             values=values[model],
             judged=_mean_judged(grid, model),
-            failed=_queries_in(grid, states.get(model, []), State.FAILED),
-            missing=_queries_in(grid, states.get(model, []), State.MISSING),
+            failed=_queries_in(grid, model, State.FAILED),
+            missing=_queries_in(grid, model, State.MISSING),
             has_run=grid.has_results(model),
         )
         for model in grid.models
@@ -114,15 +114,19 @@ def summarise(grid: Grid, measures: Sequence[Measure] | None = None) -> list[Sum
 
 
 def _mean_judged(grid: Grid, model: str) -> float | None:
-    rankings = zip(grid.queries, grid.outcomes(model), strict=True)
-    shares = [
-        judged_at(outcomes, grid.k)
-        for query, outcomes in rankings
-        if model not in grid.pending or grid.state(model, query.text) is not State.PENDING
-    ]
-    known = [share for share in shares if share is not None]
-    return sum(known) / len(known) if known else None
+    rankings = Counter(grid.outcomes(model))
+    if model in grid.pending:  # a query that is still to come isn't one with nothing judged
+        delivered = {found.query for found in grid.delivered(model)}
+        shown = zip(grid.queries, grid.outcomes(model), strict=True)
+        rankings = Counter(outcomes for query, outcomes in shown if query.text in delivered)
+    shares = [(judged_at(outcomes, grid.k), count) for outcomes, count in rankings.items()]
+    known = [(share, count) for share, count in shares if share is not None]
+    return sum(share * count for share, count in known) / sum(count for _, count in known) if known else None
 
 
-def _queries_in(grid: Grid, states: Sequence[State], wanted: State) -> tuple[str, ...]:
-    return tuple(query.text for query, state in zip(grid.queries, states, strict=False) if state is wanted)
+def _queries_in(grid: Grid, model: str, wanted: State) -> tuple[str, ...]:
+    if not grid.has_results(model):
+        return ()
+    return tuple(
+        query.text for query in grid.queries_without_hits(model) if grid.state(model, query.text) is wanted
+    )
