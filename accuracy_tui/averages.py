@@ -24,7 +24,7 @@ class Rankings:
         self._columns = len(rows[0]) if rows else 0
         # Few of the queries of a large benchmark have outcomes of their own: 5 ranks have 1,000 at the most.
         self._counts = [Counter(row) for row in rows]
-        distinct = list(dict.fromkeys(ranking for row in self._counts for ranking in row))
+        distinct = list(set().union(*self._counts))
         self._vectorised = len(distinct) >= many
         self._low: Any
         self._high: Any
@@ -33,8 +33,8 @@ class Rankings:
             self._low = self._by_rank(surely_relevant(every), depth)
             self._high = self._by_rank(possibly_relevant(every), depth)
         else:
-            self._low = {ranking: surely_relevant(ranking) for ranking in distinct}
-            self._high = {ranking: possibly_relevant(ranking) for ranking in distinct}
+            self._low = self._counted({ranking: surely_relevant(ranking) for ranking in distinct})
+            self._high = self._counted({ranking: possibly_relevant(ranking) for ranking in distinct})
 
     def means(self, metric: Metric) -> list[Bounds]:
         """For each model the mean of a metric over its rankings, with its bounds."""
@@ -53,8 +53,19 @@ class Rankings:
         if self._vectorised:
             means: list[float] = metric(relevant).mean(axis=1).tolist()
             return means
-        values = {ranking: metric(is_relevant) for ranking, is_relevant in relevant.items()}
+        values = {found: metric(found) for found in set().union(*relevant)}
         return [
-            sum(count * values[ranking] for ranking, count in counts.items()) / self._columns
-            for counts in self._counts
+            sum([count * values[found] for found, count in counts.items()]) / self._columns
+            for counts in relevant
         ]
+
+    def _counted(self, relevant: dict[bytes, bytes]) -> list[dict[bytes, int]]:
+        """For each model how many rankings have which ranks relevant: with 5 ranks, 32 kinds at the most."""
+        every = []
+        for counts in self._counts:
+            kinds: dict[bytes, int] = {}
+            for ranking, count in counts.items():
+                found = relevant[ranking]
+                kinds[found] = kinds.get(found, 0) + count
+            every.append(kinds)
+        return every
