@@ -10,7 +10,7 @@ import threading
 from collections.abc import Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -33,26 +33,47 @@ _FOLDER = click.Path(path_type=Path, file_okay=False)
 
 @click.group(
     name="accuracy-tui",
+    invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Exit status: 0 done, 1 some model or query failed, 2 bad usage or bad input.",
 )
 @click.version_option(__version__, prog_name="accuracy-tui")
-def cli() -> None:
+@options.benchmark_options
+@options.footage_option
+@click.option(
+    "--model", "-m", "models", multiple=True, type=options.ModelName(), help="Run this model; repeatable."
+)
+@click.option("--run", "run_missing", is_flag=True, help="Run every model of the benchmark that has no run.")
+@options.query_options
+@click.option("-k", "k", type=click.IntRange(1, 1000), help="Hits a query.  [default: the benchmark's]")
+@options.console_options
+@click.option("--keep-index", is_flag=True, help="Keep the vectors, and reuse those of an earlier run.")
+@options.accept_footage_option
+@options.implied_option
+@click.pass_context
+def cli(context: click.Context, /, **choices: Any) -> int | None:
     """Measure whether video search finds the right moments.
 
-    Runs every embedding model over the same footage and queries, takes your verdicts on what they return,
-    and prints precision@k and MRR for each. Try it with `accuracy-tui run --demo`.
+    Without a command this opens the console: the table of models and queries, filling in live, and every
+    window to judge with y or n. Try it with `accuracy-tui --demo --run`.
     """
+    if context.invoked_subcommand is not None:
+        for name in choices:
+            if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
+                option = next(param.opts[-1] for param in context.command.params if param.name == name)
+                command = context.invoked_subcommand
+                raise click.UsageError(
+                    f"{option} before {command} is for the console; give it after {command}"
+                )
+        return None
+    from accuracy_tui.console import open_console
+
+    return open_console(**choices)
 
 
 @cli.command()
 @options.benchmark_options
-@click.option(
-    "--footage",
-    multiple=True,
-    type=click.Path(path_type=Path),
-    help="Footage (file or folder) instead of the benchmark's; repeatable.",
-)
+@options.footage_option
 @options.model_option
 @click.option(
     "--backend",
@@ -63,9 +84,7 @@ def cli() -> None:
 @click.option("-k", "k", type=click.IntRange(1, 1000), help="Hits a query.  [default: the benchmark's]")
 @click.option("--judge", is_flag=True, help="Then ask for a verdict on every pool item without one.")
 @click.option("--keep-index", is_flag=True, help="Keep the vectors, and reuse those of an earlier run.")
-@click.option(
-    "--accept-footage", is_flag=True, help="Use the judgments although they were made on another file."
-)
+@options.accept_footage_option
 @options.implied_option
 @options.format_option
 def run(

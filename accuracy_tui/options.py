@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 DEFAULT_BENCHMARKS = (Path("benchmark.yaml"), Path("tests/data/benchmark.yaml"))
 """Looked for, in this order, below the current folder when no benchmark is named."""
 
+PLAYERS = ("auto", "window", "inline", "terminal", "browser")
+PICTURES = ("auto", "quadrants", "halves", "kitty", "sixel")
+
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
@@ -63,6 +66,54 @@ def benchmark_options(command: Command) -> Command:
         type=click.Path(path_type=Path),
         help=f"The benchmark file.  [default: {' or '.join(map(str, DEFAULT_BENCHMARKS))}]",
     )(command)
+
+
+def footage_option(command: Command) -> Command:
+    """``--footage``, repeatable."""
+    return click.option(
+        "--footage",
+        multiple=True,
+        type=click.Path(path_type=Path),
+        help="Footage (file or folder) instead of the benchmark's; repeatable.",
+    )(command)
+
+
+def accept_footage_option(command: Command) -> Command:
+    """``--accept-footage``."""
+    return click.option(
+        "--accept-footage", is_flag=True, help="Use the judgments although they were made on another file."
+    )(command)
+
+
+def console_options(command: Command) -> Command:
+    """How the console shows clips and takes keys."""
+    for option in (
+        click.option(
+            "--fps",
+            type=click.FloatRange(0.5, 60),
+            default=8.0,
+            show_default=True,
+            help="Pictures a second at most, for clips drawn in the terminal.",
+        ),
+        click.option(
+            "--pictures",
+            type=click.Choice(PICTURES),
+            default="auto",
+            show_default=True,
+            help="How clips are drawn in the terminal.",
+        ),
+        click.option("--mouse/--no-mouse", default=True, show_default=True, help="Take the mouse."),
+        click.option("--blind", is_flag=True, help="Judge without seeing models and ranks."),
+        click.option(
+            "--player",
+            type=click.Choice(PLAYERS),
+            default="auto",
+            show_default=True,
+            help="Where clips are shown.",
+        ),
+    ):
+        command = option(command)
+    return command
 
 
 def format_option(command: Command) -> Command:
