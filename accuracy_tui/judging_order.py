@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import combinations
+from itertools import combinations, pairwise
 
 from accuracy_tui.benchmark import FINE
 from accuracy_tui.grid import Grid, State
@@ -113,7 +113,7 @@ class Standing:
             wins = {model: sum(pair.better == model for pair in self.pairs) for model in models}
             order = sorted(models, key=lambda model: -wins[model])
             chain = order[0]
-            for above, below in zip(order, order[1:], strict=False):
+            for above, below in pairwise(order):
                 chain += f" {'>' if wins[above] > wins[below] else '='} {below}"
             return f"settled: {chain}"
         said = [

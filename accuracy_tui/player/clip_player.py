@@ -1,7 +1,7 @@
-"""What every way of showing clips in the console has in common: it is told what to show, and says what happened.
+"""What all ways of showing clips in the console have in common: told what to show, they say what happened.
 
-A player never keeps its caller waiting: ``show`` returns at once, and what comes of it is an event. Events come
-on threads of the player's own; whoever takes them hands them to the thread that draws.
+A player never keeps its caller waiting: ``show`` returns at once, and what comes of it is an event. Events
+come on threads of the player's own; whoever takes them hands them to the thread that draws.
 """
 
 from __future__ import annotations

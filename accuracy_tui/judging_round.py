@@ -1,0 +1,205 @@
+"""One round of judging: which window is asked about now, and which one next.
+
+The round never decides what there is to judge: it asks its supplier again after every verdict, so that an
+order that depends on the verdicts, and verdicts that came from elsewhere, are followed at once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+from accuracy_tui.grid import State
+from accuracy_tui.judging_order import JudgingOrder
+from accuracy_tui.live import LiveSession
+from accuracy_tui.pool import PoolItem
+
+
+class Ask(NamedTuple):
+    """A window to be judged."""
+
+    item: PoolItem
+    why: str = ""
+    """Why this one; "" where the order is just that of the table."""
+
+
+Supply = Callable[[str | None], Iterable[Ask]]
+"""What there is to judge now, in order, given the query that was judged last."""
+
+
+class JudgingRound:
+    """Walks through what its supplier has.
+
+    Args:
+        supply: asked at the start and after each step.
+        blind: a seed: within each query the order is shuffled, so that it says nothing about ranks. None for
+            the supplier's own order.
+    """
+
+    def __init__(self, supply: Supply, *, blind: str | None = None) -> None:
+        self._supply = supply
+        self._blind = blind
+        self._past: set[PoolItem] = set()  # judged or skipped in this round
+        self._asks: list[Ask] = []
+        self.current: Ask | None = None
+        self.judged = 0
+        self.skipped = 0
+        self._renew(None)
+        self.current = self._asks[0] if self._asks else None
+
+    @property
+    def upcoming(self) -> Ask | None:
+        """What comes after the current one, unless a verdict changes the order."""
+        return self._after(self.current)
+
+    @property
+    def left(self) -> int:
+        """How many are still to be judged, the current one included."""
+        return sum(ask.item not in self._past for ask in self._asks)
+
+    def answer(self) -> None:
+        """The current one was judged; on to the next."""
+        self.judged += 1
+        self._advance()
+
+    def skip(self) -> None:
+        """The current one stays as it is; on to the next."""
+        self.skipped += 1
+        self._advance()
+
+    def step(self, step: int) -> None:
+        """Looks at another one without answering."""
+        place = self._place(self.current)
+        if place is not None and 0 <= place + step < len(self._asks):
+            self.current = self._asks[place + step]
+
+    def undone(self, item: PoolItem) -> None:
+        """A verdict was taken back: that window is asked about now, whatever round it was given in."""
+        if item in self._past:
+            self._past.discard(item)
+            self.judged -= 1
+        self._renew(item.query)
+        found = next((ask for ask in self._asks if ask.item == item), None)
+        if found is None:
+            found = Ask(item)
+            self._asks.insert(self._place(self.current) or 0, found)
+        self.current = found
+
+    def renew(self) -> None:
+        """Something changed elsewhere: the current one stays, what follows may be another."""
+        self._renew(self.current.item.query if self.current else None)
+        if self.current is None:
+            self.current = self._after(None)
+
+    def _advance(self) -> None:
+        if self.current is None:
+            return
+        self._past.add(self.current.item)
+        following = self._after(self.current)
+        self._renew(self.current.item.query)
+        still = following is not None and any(ask.item == following.item for ask in self._asks)
+        # What was made ready is shown next, unless it is no longer asked about.
+        self.current = following if still else self._after(self.current)
+
+    def _after(self, ask: Ask | None) -> Ask | None:
+        place = self._place(ask)
+        start = 0 if place is None else place + 1
+        for other in [*self._asks[start:], *self._asks[:start]]:
+            if other.item not in self._past and (ask is None or other.item != ask.item):
+                return other
+        return None
+
+    def _place(self, ask: Ask | None) -> int | None:
+        if ask is None:
+            return None
+        return next((place for place, other in enumerate(self._asks) if other.item == ask.item), None)
+
+    def _renew(self, query: str | None) -> None:
+        asks = list(self._supply(query))
+        self._asks = asks if self._blind is None else _shuffled(asks, self._blind)
+
+
+def _shuffled(asks: Sequence[Ask], seed: str) -> list[Ask]:
+    """Within each query by a hash, so that it is the same order each time; queries stay where they are."""
+    queries = {query: place for place, query in enumerate(dict.fromkeys(ask.item.query for ask in asks))}
+
+    def key(ask: Ask) -> tuple[int, bytes]:
+        text = f"{seed}\n{ask.item.query}\n{ask.item.window}"
+        return queries[ask.item.query], hashlib.sha256(text.encode()).digest()
+
+    return sorted(asks, key=key)
+
+
+def cell_round(session: LiveSession, model: str, query: str, *, blind: str | None = None) -> JudgingRound:
+    """The unjudged hits of one cell; all of them where none is unjudged, to look at them again."""
+    hits = session.grid.cell(model, query).hits
+    everything = all(session.look(query, hit.window).value is not None for hit in hits)
+
+    def supply(_: str | None) -> Iterable[Ask]:
+        for hit in session.grid.cell(model, query).hits:
+            if everything or session.look(query, hit.window).value is None:
+                yield Ask(PoolItem(query, hit.window))
+
+    return JudgingRound(supply, blind=blind)
+
+
+def pool_round(
+    session: LiveSession, queries: Sequence[str] | None = None, *, blind: str | None = None
+) -> JudgingRound:
+    """All that is unjudged, query by query.
+
+    Args:
+        queries: those to judge, in this order; None for all.
+    """
+
+    def supply(_: str | None) -> Iterable[Ask]:
+        asks = [Ask(item) for item in session.pool() if session.look(item.query, item.window).value is None]
+        if queries is None:
+            return asks
+        places = {query: place for place, query in enumerate(queries)}
+        wanted = [ask for ask in asks if ask.item.query in places]
+        return sorted(wanted, key=lambda ask: places[ask.item.query])
+
+    return JudgingRound(supply, blind=blind)
+
+
+def decisive_round(
+    session: LiveSession, order: Callable[[], JudgingOrder], *, blind: str | None = None
+) -> JudgingRound:
+    """What decides most between models, the rest after it; weighed anew after every verdict.
+
+    Args:
+        order: the order as it stands, kept up to date by whoever records verdicts.
+    """
+
+    def supply(query: str | None) -> Iterable[Ask]:
+        suggestions = order().suggestions(after=query)
+        for suggestion in suggestions:
+            yield Ask(suggestion.item, suggestion.why)
+        suggested = {suggestion.item for suggestion in suggestions}
+        for item in session.pool():
+            if item not in suggested and session.look(item.query, item.window).value is None:
+                yield Ask(item, "a floor query: it decides nothing between models")
+
+    return JudgingRound(supply, blind=blind)
+
+
+def place_line(session: LiveSession, item: PoolItem, model: str | None) -> str:
+    """Where an item stands: "hit 2 of 5 for conse-lite2, also rank 1 for conse-lite0".
+
+    Args:
+        model: whose hit it is looked at as; None for the first that returned it.
+    """
+    found = dict(session.found(item.query, item.window))
+    if not found:
+        return "returned by no model any more"
+    if model not in found:
+        model = next(iter(found))
+    hits = len(session.grid.cell(model, item.query).hits)
+    line = f"hit {found[model]} of {hits} for {model}"
+    others = [f"rank {rank} for {other}" for other, rank in found.items() if other != model]
+    if others:
+        return f"{line}, also {', '.join(others)}"
+    ran = sum(session.grid.state(other, item.query) is State.RAN for other in session.models)
+    return f"{line}, by no other model" if ran > 1 else line
