@@ -1,4 +1,4 @@
-"""The cell under the cursor: its hits with times, scores and verdicts, who else found them, where they lie."""
+"""The cell under the cursor: its hits with times, scores and verdicts, who else found them and where."""
 
 from __future__ import annotations
 
