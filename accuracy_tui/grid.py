@@ -186,10 +186,11 @@ class Grid:
 
     def unjudged(self) -> tuple[int, int]:
         """How many distinct (query, window) of all ranks are unjudged, and how many there are."""
-        counts = [self._count_unjudged(query.text) for query in self.queries]
+        counts = [self.unjudged_of(query.text) for query in self.queries]
         return sum(unjudged for unjudged, _ in counts), sum(total for _, total in counts)
 
-    def _count_unjudged(self, text: str) -> tuple[int, int]:
+    def unjudged_of(self, text: str) -> tuple[int, int]:
+        """The same for one query. Raises KeyError for one that the grid doesn't have."""
         counted = self._unjudged.get(text)
         if counted is None:
             column = self._columns[text]
