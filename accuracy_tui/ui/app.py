@@ -1,0 +1,290 @@
+"""The console: wires the session, the pass worker and the screens together."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.app import App
+from textual.binding import Binding, BindingType
+
+from accuracy_tui.benchmark import Query
+from accuracy_tui.console_options import ConsoleOptions
+from accuracy_tui.console_state import ConsoleState, load_state, save_state
+from accuracy_tui.judging_order import JudgingOrder
+from accuracy_tui.live import Change, LiveSession
+from accuracy_tui.ui.grid_screen import GridScreen
+from accuracy_tui.ui.messages import PlayerReported, WorkerReported
+from accuracy_tui.worker_events import NotRun, is_active
+from sentrysearch.errors import BadInput
+
+if TYPE_CHECKING:
+    from accuracy_tui.judging_round import JudgingRound
+    from accuracy_tui.pass_worker import PassWorker
+    from accuracy_tui.ui.player_desk import PlayerDesk
+
+_POLL_SECONDS = 2.0
+_SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
+
+
+class ConsoleApp(App[int]):
+    """One benchmark's console.
+
+    Args:
+        session: what is shown; used only on this app's thread, and closed by whoever opened it.
+        worker: runs passes; its events arrive here as messages.
+        options: from the command line.
+        state: where the last session was left; None to read it.
+    """
+
+    ENABLE_COMMAND_PALETTE = True
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+c", "quit", "quit", show=False, priority=True),
+        Binding("ctrl+q", "quit", "quit", show=False, priority=True),
+    ]
+
+    def __init__(
+        self,
+        session: LiveSession,
+        worker: PassWorker,
+        options: ConsoleOptions,
+        *,
+        state: ConsoleState | None = None,
+    ) -> None:
+        super().__init__()
+        self.session = session
+        self.worker = worker
+        self.options = options
+        self.state = load_state(session.benchmark) if state is None else state
+        self._order: JudgingOrder | None = None
+        self._desk: PlayerDesk | None = None
+        self.received: signal.Signals | None = None
+        """The signal that ended it, if one did."""
+        for text, group in self.state.added:
+            with contextlib.suppress(BadInput):  # in the benchmark by now
+                session.add_query(text, group)
+        worker.on_event = self._worker_event
+
+    def on_mount(self) -> None:
+        if self.state.theme in self.available_themes:
+            self.theme = self.state.theme or self.theme
+        self._catch_signals()
+        self.push_screen(GridScreen())
+        self.set_interval(_POLL_SECONDS, self._poll)
+        self.call_after_refresh(self._begin)
+
+    def _begin(self) -> None:
+        """Everything that isn't needed for the first picture."""
+        self.say_notes()
+        self.worker.read_footage()
+        if self.options.start:
+            self.start(self.options.start)
+
+    @property
+    def grid_screen(self) -> GridScreen:
+        """The screen at the bottom of the stack."""
+        return next(screen for screen in self.screen_stack if isinstance(screen, GridScreen))
+
+    @property
+    def order(self) -> JudgingOrder:
+        """What decides most, kept up to date."""
+        if self._order is None:
+            self._order = JudgingOrder(self.session.grid)
+        return self._order
+
+    @property
+    def desk(self) -> PlayerDesk:
+        """The players of clips; made when a clip is first to be shown."""
+        if self._desk is None:
+            from accuracy_tui.ui.player_desk import PlayerDesk
+
+            self._desk = PlayerDesk(self)
+        return self._desk
+
+    @property
+    def player_line(self) -> str:
+        """Where clips are shown."""
+        return self._desk.route_line if self._desk is not None else self.options.player or "auto"
+
+    @property
+    def blind_seed(self) -> str | None:
+        """What shuffles the windows of a query when judging blind."""
+        return self.session.benchmark.name if self.options.blind else None
+
+    # What changes
+
+    def take(self, change: Change) -> None:
+        """Something changed: brings the order up to date and draws it."""
+        if change.layout or len({model for model, _ in change.cells}) == 0:
+            self._order = None if change.layout else self._order
+        elif self._order is not None:
+            for query in {query for _, query in change.cells}:
+                self._order.refresh(query)
+        self.grid_screen.session_changed(change)
+
+    def say(self, text: str) -> None:
+        """One line on the grid's screen."""
+        self.grid_screen.say(text)
+
+    def say_notes(self) -> None:
+        """What the session has to say."""
+        notes = self.session.say_notes()
+        if notes:
+            self.say(" · ".join(notes[-3:]))
+
+    def _poll(self) -> None:
+        change = self.session.poll()
+        if change.cells:
+            self.take(change)
+        self.say_notes()
+
+    # Passes
+
+    def start(self, models: tuple[str, ...] | list[str]) -> None:
+        """Starts the passes of these models, one after another."""
+        change = self.session.add_models(models)
+        if change.layout:
+            self.take(change)
+        self.worker.start(models)
+
+    def _worker_event(self, event: object) -> None:
+        """On the worker's thread."""
+        self.post_message(WorkerReported(event))  # type: ignore[arg-type]
+
+    def on_worker_reported(self, message: WorkerReported) -> None:
+        with_results = {model for model in self.session.models if self.session.grid.has_results(model)}
+        change = self.session.apply(message.event)
+        if with_results != {model for model in self.session.models if self.session.grid.has_results(model)}:
+            self._order = None
+        if change.cells or change.layout:
+            self.take(change)
+        self.grid_screen.passes_changed()
+        if self.session.footage_line or self.session.notes:
+            self.grid_screen.show_title()
+        self.say_notes()
+        for screen in self.screen_stack:
+            passes = getattr(screen, "passes_changed", None)
+            if passes is not None and screen is not self.grid_screen:
+                passes()
+
+    # Screens
+
+    def open_judging(self, asks: JudgingRound, model: str | None) -> None:
+        """Judges what the round asks."""
+        from accuracy_tui.ui.judging_screen import JudgingScreen
+
+        self.push_screen(JudgingScreen(asks, model))
+
+    def on_player_reported(self, message: PlayerReported) -> None:
+        from accuracy_tui.ui.judging_screen import JudgingScreen
+
+        for screen in self.screen_stack:
+            if isinstance(screen, JudgingScreen):
+                screen.player_event(message.event)
+
+    def open_add_query(self) -> None:
+        """Asks for one more query, and searches it with the models that have a run."""
+        from accuracy_tui.ui.add_query_screen import AddQueryScreen
+
+        def added(query: Query | None) -> None:
+            if query is None:
+                return
+            try:
+                change = self.session.add_query(query.text, query.group)
+            except BadInput as error:
+                self.say(str(error))
+                return
+            self.take(change)
+            cursor = self.grid_screen.grid.cursor
+            if cursor is not None:
+                self.grid_screen.grid.move_to(cursor[0], query.text.strip())
+            models = [
+                model
+                for model in self.session.models
+                if not isinstance(self.session.passes[model], NotRun) and model in self.session.grid.runs
+            ]
+            if models:
+                self.worker.add_queries([Query(query.text.strip(), query.group)], models)
+            self.save()
+
+        self.push_screen(AddQueryScreen(), added)
+
+    def open_passes(self) -> None:
+        """Models, their passes, and what is to be run."""
+        from accuracy_tui.ui.passes_screen import PassesScreen
+
+        self.push_screen(PassesScreen())
+
+    def open_export(self) -> None:
+        """Writes the table and more to files."""
+        from accuracy_tui.ui.export_screen import ExportScreen
+
+        self.push_screen(ExportScreen())
+
+    # The end
+
+    def save(self) -> None:
+        """Keeps where the console is."""
+        grid = self.grid_screen.grid
+        model, query = grid.cursor or (None, None)
+        save_state(
+            self.session.benchmark,
+            ConsoleState(
+                model=model,
+                query=query,
+                hit=grid.hit,
+                filter=self.grid_screen.filter_text,
+                sort=self.grid_screen.sort_name,
+                theme=self.theme,
+                added=tuple((query.text, query.group) for query in self.session.added_queries),
+            ),
+        )
+
+    def leave(self) -> None:
+        """Quits; asks first where that stops a pass."""
+        running = [model for model, state in self.session.passes.items() if is_active(state)]
+        if running:
+            from accuracy_tui.ui.confirm_screen import ConfirmScreen
+
+            question = f"{', '.join(running)} still running; stop and quit?"
+            self.push_screen(ConfirmScreen(question), lambda yes: self.end() if yes else None)
+        else:
+            self.end()
+
+    def end(self) -> None:
+        """Quits."""
+        self.save()
+        self.exit(0)
+
+    async def action_quit(self) -> None:
+        self.leave()
+
+    def close_all(self) -> None:
+        """Ends players and passes, within two seconds whatever they do."""
+        if self._desk is not None:
+            self._desk.close()
+        self.worker.close()
+
+    def _catch_signals(self) -> None:
+        loop = asyncio.get_running_loop()
+        for number in _SIGNALS:
+            with contextlib.suppress(ValueError, RuntimeError, NotImplementedError):  # not the main thread
+                if signal.getsignal(number) != signal.SIG_IGN:  # nohup
+                    loop.add_signal_handler(number, self._signalled, number)
+
+    def _signalled(self, number: signal.Signals) -> None:
+        self.received = signal.Signals(number)
+        self.save()
+        self.exit(128 + number)
+
+
+def run_console(session: LiveSession, worker: PassWorker, options: ConsoleOptions) -> int:
+    """Shows the console until the user leaves; the exit status."""
+    app = ConsoleApp(session, worker, options)
+    try:
+        status = app.run(mouse=options.mouse)
+    finally:
+        app.close_all()
+    return app.return_code or status or 0

@@ -1,0 +1,41 @@
+"""What other threads tell the console, and what its screens tell each other."""
+
+from __future__ import annotations
+
+from textual.message import Message
+
+from accuracy_tui.live import Change
+from accuracy_tui.player.clip_player import PlayerEvent, Position
+from accuracy_tui.worker_events import WorkerEvent
+
+
+class WorkerReported(Message):
+    """The pass worker has news."""
+
+    def __init__(self, event: WorkerEvent) -> None:
+        super().__init__()
+        self.event = event
+
+
+class PlayerReported(Message):
+    """A player has news."""
+
+    def __init__(self, event: PlayerEvent) -> None:
+        super().__init__()
+        self.event = event
+
+    def can_replace(self, message: Message) -> bool:
+        """Only the newest position matters."""
+        return (
+            isinstance(message, PlayerReported)
+            and isinstance(message.event, Position)
+            and isinstance(self.event, Position)
+        )
+
+
+class SessionChanged(Message):
+    """Verdicts or results are others than before."""
+
+    def __init__(self, change: Change) -> None:
+        super().__init__()
+        self.change = change
