@@ -5,6 +5,7 @@ No threads and no printing: the command line iterates it, and the console's work
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 import threading
 from collections.abc import Generator, Iterator, Sequence
@@ -13,10 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from accuracy_tui.benchmark import Query
-from accuracy_tui.runs import Run, RunQuery, save_run
+from accuracy_tui.runs import Run, RunQuery, load_runs, save_run
 from accuracy_tui.session import as_run_footage
 from sentrysearch import embedders
 from sentrysearch.errors import Cancelled, EmbedderFailed, SentrySearchError
+from sentrysearch.locations import collections_folder
 from sentrysearch.passes import Finished, Loading, PassEvent, Searched, embedder_pass
 from sentrysearch.store import Collection, CollectionIdentity
 from sentrysearch.types import Embedder, Footage, Window, WindowGrid
@@ -35,6 +37,10 @@ class Job:
     runs: Path
     """The folder that run files are written to."""
     keep_index: bool = False
+    index: Path | None = None
+    """A folder for vectors that several jobs share; None where each model's are its own, deleted after it."""
+    merge: bool = False
+    """Add the queries to the model's saved run, instead of making it anew."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,12 +105,12 @@ def _run_model(
             footage=tuple((footage.name, footage.fingerprint) for footage in job.footages),
         )
         hosted = bool(embedders.find(model).keys)
-        with _collection(identity, keep=job.keep_index, hosted=hosted) as collection:
+        with _collection(job, identity, hosted=hosted) as collection:
             try:
                 yield from _pass(job, embedder, windows, collection, cancel)
             except EmbedderFailed as error:
                 # What a hosted model has embedded was paid for: the next run goes on from there.
-                if not (hosted and len(collection) and collection.keep()):
+                if not (hosted and len(collection) and collection.keep(root=collections_folder())):
                     raise
                 raise EmbedderFailed(
                     f"{error}; {len(collection)} of {len(windows)} windows are embedded and kept",
@@ -113,10 +119,12 @@ def _run_model(
 
 
 def _collection(
-    identity: CollectionIdentity, *, keep: bool, hosted: bool
+    job: Job, identity: CollectionIdentity, *, hosted: bool
 ) -> AbstractContextManager[Collection]:
-    if keep or (hosted and Collection.exists(identity)):
+    if job.keep_index or (hosted and Collection.exists(identity)):
         return Collection.open(identity)
+    if job.index is not None:
+        return Collection.open(identity, root=job.index)
     return Collection.throwaway(identity)
 
 
@@ -151,4 +159,20 @@ def _pass(
         timings=timings,
         queries=tuple(searched.values()),
     )
+    if job.merge:
+        run = _merged(run, job.runs)
     yield ModelFinished(embedder.name, run, save_run(run, job.runs))
+
+
+def _merged(run: Run, folder: Path) -> Run:
+    """The model's saved run with the queries of ``run`` in it, where both searched the same vectors."""
+    saved = next((saved for saved in load_runs(folder).runs if saved.model == run.model), None)
+    if saved is None or (saved.revision, saved.window, saved.footage) != (
+        run.revision,
+        run.window,
+        run.footage,
+    ):
+        return run
+    new = {searched.query for searched in run.queries}
+    queries = (*(searched for searched in saved.queries if searched.query not in new), *run.queries)
+    return dataclasses.replace(saved, queries=queries, k=max(saved.k, run.k))

@@ -15,6 +15,11 @@ def data_folder() -> Path:
     return _folder("SENTRYSEARCH_DATA", platformdirs.user_data_path("sentrysearch", appauthor=False))
 
 
+def collections_folder() -> Path:
+    """Where collections of vectors are kept."""
+    return data_folder() / "collections"
+
+
 def cache_folder() -> Path:
     """What can be made again: downloads, converted weights; moved by ``SENTRYSEARCH_CACHE``."""
     return _folder("SENTRYSEARCH_CACHE", platformdirs.user_cache_path("sentrysearch", appauthor=False))

@@ -31,8 +31,9 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
-from sentrysearch import locations
 from sentrysearch.errors import StoreError
+from sentrysearch.locations import collections_folder
+from sentrysearch.throwaway import PREFIX
 from sentrysearch.types import Footage, Window, WindowGrid
 
 if TYPE_CHECKING:
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-THROWAWAY_PREFIX = "_accuracy"
 _SCHEMA = 1
 _VECTOR_TYPE = np.dtype("<f4")
 
@@ -61,11 +61,6 @@ class CollectionIdentity:
         content = json.dumps(dataclasses.asdict(self), sort_keys=True)
         readable = re.sub(r"[^A-Za-z0-9.-]+", "-", self.model).strip(".-")[-40:]
         return f"{readable}-{hashlib.sha256(content.encode()).hexdigest()[:16]}"
-
-
-def collections_folder() -> Path:
-    """Where collections are kept."""
-    return locations.data_folder() / "collections"
 
 
 class Collection:
@@ -101,7 +96,7 @@ class Collection:
     @contextlib.contextmanager
     def throwaway(cls, identity: CollectionIdentity, *, root: Path | None = None) -> Iterator[Collection]:
         """A collection that is deleted when the block ends, however it ends, unless it was kept."""
-        folder = (root or collections_folder()) / f"{THROWAWAY_PREFIX}-{uuid.uuid4().hex[:12]}"
+        folder = (root or collections_folder()) / f"{PREFIX}-{uuid.uuid4().hex[:12]}"
         try:
             with cls._open_to_write(folder, identity) as collection:
                 try:
@@ -298,7 +293,7 @@ def kept_collections(root: Path | None = None) -> list[Collection]:
     """Every kept collection, open for reading; one that cannot be read is left out."""
     found = []
     for folder in sorted((root or collections_folder()).glob("*/")):
-        if not folder.name.startswith(THROWAWAY_PREFIX):
+        if not folder.name.startswith(PREFIX):
             with contextlib.suppress(StoreError, OSError):
                 found.append(Collection.read(folder))
     return found
@@ -307,7 +302,7 @@ def kept_collections(root: Path | None = None) -> list[Collection]:
 def sweep(root: Path | None = None) -> int:
     """Deletes throwaway collections whose process is gone; returns how many."""
     swept = 0
-    for folder in (root or collections_folder()).glob(f"{THROWAWAY_PREFIX}-*"):
+    for folder in (root or collections_folder()).glob(f"{PREFIX}-*"):
         if not _has_begun(folder):
             continue
         with contextlib.suppress(OSError), (folder / "lock").open("ab") as lock:

@@ -17,7 +17,7 @@ import yaml
 
 from sentrysearch import embedders
 from sentrysearch.errors import EmbedderFailed
-from sentrysearch.store import collections_folder
+from sentrysearch.locations import collections_folder
 from support.embedders import ColourEmbedder
 
 COLOURS = [(200, 20, 20), (20, 200, 20), (20, 20, 200)]
