@@ -2,34 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
+from rich.cells import cell_len
 from textual.content import Content
 from textual.widget import Widget
 
 from accuracy_tui.grid import GLYPHS, Cell, State, outcome_of
 from accuracy_tui.judging import clock
 from accuracy_tui.live import LiveSession
-from accuracy_tui.metrics import UNJUDGED
-from accuracy_tui.ui.grid_lines import OUTCOME_STYLES, Part, pass_sentence
-from accuracy_tui.ui.safe_text import one_line
-from accuracy_tui.ui.timeline import timeline
+from accuracy_tui.metrics import IMPLIED_FALSE, IMPLIED_TRUE, NO_HIT
+from accuracy_tui.summary import query_measures
+from accuracy_tui.ui.grid_lines import OUTCOME_STYLES, POINTER, Part, middle_cut, numbers_of
+from accuracy_tui.ui.pass_text import pass_sentence
+from accuracy_tui.ui.safe_text import one_line, padded, right
+from accuracy_tui.ui.timeline import merged_timeline, timeline
 from accuracy_tui.worker_events import NotRun
+from sentrysearch.text import printable
 from sentrysearch.types import Hit
 
 STYLES = {
-    "dim": "$text-muted",
+    "dim": "$foreground 55%",
     "true": "$text-success",
     "false": "$text-error",
     "unjudged": "bold $text-warning",
-    "failed": "bold $text-error",
+    "failed": "$text-error",
     "running": "$text-accent",
-    "best": "bold $text-success",
     "title": "bold",
     "chosen": "reverse bold",
 }
-_SIDE_BY_SIDE = 96
-"""From so many cells on the timeline stands beside the hits."""
+_VERDICTS = ("", "unjudged", "false", "true", "implied false", "implied true")
+"""By outcome."""
+_SIDE_BY_SIDE = 110
+"""From so many cells on a timeline of every model stands beside the hits; below, one line for all."""
+_LONGEST_NAME = 24
 
 
 class DetailPane(Widget):
@@ -46,98 +52,125 @@ class DetailPane(Widget):
         self._hit = 0
 
     def show(self, cell: tuple[str, str] | None, hit: int) -> None:
-        """Shows this model and query, with one hit selected."""
+        """Shows this model and query, with one hit (from 0) selected."""
         self._shown, self._hit = cell, hit
         self.refresh()
 
     def render(self) -> Content:
         width, height = self.size
-        if self._shown is None or not width:
+        if self._shown is None or not width or not height:
             return Content("")
         cell = self.session.grid.cell(*self._shown)
-        title = [Part(one_line(cell.query.text, width // 2), "title"), Part(f" · {cell.model}", "dim")]
-        left = [title, *self._hits(cell, height - 1)]
         chosen = cell.hits[min(self._hit, len(cell.hits) - 1)].window if cell.hits else None
-        if chosen is None or width < _SIDE_BY_SIDE:
-            return _content(left[:height], width)
+        hits = self._hits(cell, height - 1)
+        if chosen is None:
+            return _content([self._title(cell, width), *hits], width)
+        if width < _SIDE_BY_SIDE:
+            title = self._title(cell, width * 6 // 10)
+            bar = merged_timeline(self.session, cell, chosen, width - _width(title) - 2)
+            return _content([[*title, Part("  "), *bar], *hits], width)
         half = width // 2
-        right = list(timeline(self.session, cell.model, cell.query.text, chosen, width - half - 2, height))
-        rows = max(len(left), len(right))
+        left = [self._title(cell, half - 2), *hits]
+        other = list(timeline(self.session, cell, chosen, width - half, height))
+        rows = max(len(left), len(other))
         left += [[]] * (rows - len(left))
-        right += [[]] * (rows - len(right))
-        joined = [[*_fitted(one, half), Part("  "), *other] for one, other in zip(left, right, strict=True)]
+        other += [[]] * (rows - len(other))
+        joined = [[*_fitted(one, half), *beside] for one, beside in zip(left, other, strict=True)]
         return _content(joined[:height], width)
+
+    def _title(self, cell: Cell, width: int) -> list[Part]:
+        """Query and model, and the cell's numbers where they have room."""
+        model = middle_cut(cell.model, max(8, width // 3))
+        query = one_line(cell.query.text, max(8, width - cell_len(model) - 3))
+        title = [Part(query, "title"), Part(f" · {model}", "dim")]
+        if cell.state is State.RAN:
+            numbers = f"   {numbers_of(cell, query_measures(cell.k))}"
+            if _width(title) + len(numbers) <= width:
+                title.append(Part(numbers, "dim"))
+        return title
 
     def _hits(self, cell: Cell, room: int) -> list[list[Part]]:
         if not cell.hits:
             return [self._nothing(cell)]
         first = max(0, min(self._hit - room // 2, len(cell.hits) - room))
-        return [self._line(cell, hit) for hit in cell.hits[first : first + room]]
+        shown = cell.hits[first : first + room]
+        several = len({seen.name for run in self.session.grid.runs.values() for seen in run.footage}) > 1
+        names = max(cell_len(printable(hit.window.footage)) for hit in shown) if several else 0
+        times = max(len(_times(hit)) for hit in shown)
+        outcomes = [outcome_of(self.session.look(cell.query.text, hit.window)) for hit in shown]
+        verdicts = max(len(_VERDICTS[outcome]) for outcome in outcomes)
+        return [
+            [
+                *self._beginning(cell, hit, outcome, min(names, _LONGEST_NAME), times),
+                Part(f"  {hit.score:.3f}", "dim"),
+                Part("  " + padded(_VERDICTS[outcome], verdicts), _verdict_style(outcome)),
+                *self._others(cell, hit),
+            ]
+            for hit, outcome in zip(shown, outcomes, strict=True)
+        ]
 
     def _nothing(self, cell: Cell) -> list[Part]:
+        state = self.session.passes[cell.model]
         if cell.state is State.FAILED:
-            return [Part(f"failed: {cell.error}", "failed")]
+            return [Part(printable(f"failed: {cell.error}"), "failed")]
         if cell.state is State.RAN:
             return [Part("nothing came back", "dim")]
-        state = self.session.passes[cell.model]
         if cell.state is State.MISSING:
             return [Part("not searched by this run; p runs the model again", "dim")]
         if isinstance(state, NotRun):
             return [Part("no run; p starts its pass", "dim")]
-        return [Part(pass_sentence(state), "running")]
+        return [Part(printable(pass_sentence(state)), "running")]
 
-    def _line(self, cell: Cell, hit: Hit) -> list[Part]:
-        outcome = outcome_of(self.session.look(cell.query.text, hit.window))
-        glyph = GLYPHS[outcome]
+    def _beginning(self, cell: Cell, hit: Hit, outcome: int, names: int, times: int) -> list[Part]:
         chosen = hit.rank - 1 == self._hit
-        others = [
-            f"{model} #{rank}"
-            for model, rank in self.session.found(cell.query.text, hit.window)
-            if model != cell.model
-        ]
-        window = hit.window
-        several = len({seen.name for run in self.session.grid.runs.values() for seen in run.footage}) > 1
-        name = f"{one_line(window.footage, 24)}  " if several else ""
-        line = [
-            Part(f"{'▸' if chosen else ' '}{hit.rank:2}  ", "title" if chosen else ""),
+        window, glyph = hit.window, GLYPHS[outcome]
+        return [
+            Part(f"{POINTER if chosen else ' '}{hit.rank:2}  ", "title" if chosen else ""),
             Part(glyph, OUTCOME_STYLES.get(glyph, "")),
-            Part(f"  {name}{clock(window.start)}–{clock(window.end)}  ", "title" if chosen else ""),
-            Part(f"{hit.score:.3f}", "dim"),
+            Part(f"  {padded(window.footage, names)}" if names else ""),
+            Part(f"  {right(_times(hit), times)}", "title" if chosen else ""),
         ]
-        if outcome == UNJUDGED:
-            line.append(Part("  unjudged", "unjudged"))
-        elif glyph in "◐◌":
-            line.append(Part("  implied", "dim"))
-        if others:
-            line.append(Part(f"  also {', '.join(others)}", "dim"))
-        return line
+
+    def _others(self, cell: Cell, hit: Hit) -> list[Part]:
+        found = self.session.found(cell.query.text, hit.window)
+        others = [f"{printable(model)} #{rank}" for model, rank in found if model != cell.model]
+        return [Part(f"  also {', '.join(others)}", "dim")] if others else []
 
 
-def _fitted(parts: Iterable[Part], width: int) -> list[Part]:
+def _times(hit: Hit) -> str:
+    return f"{clock(hit.window.start)}–{clock(hit.window.end)}"
+
+
+def _verdict_style(outcome: int) -> str:
+    if outcome in (IMPLIED_FALSE, IMPLIED_TRUE, NO_HIT):
+        return "dim"
+    return OUTCOME_STYLES[GLYPHS[outcome]]
+
+
+def _fitted(parts: Sequence[Part], width: int) -> list[Part]:
     """The parts cut or filled up to exactly ``width`` cells."""
-    content = _joined(parts)
-    missing = width - content.cell_length
-    if missing >= 0:
-        return [*parts, Part(" " * missing)]
     fitted: list[Part] = []
     left = width
     for text, style in parts:
-        cut = one_line(text, left)
-        fitted.append(Part(cut, style))
-        left -= Content(cut).cell_length
-        if left <= 0:
+        if cell_len(text) > left:
+            fitted.append(Part(one_line(text, left), style))
+            left -= cell_len(fitted[-1].text)
             break
-    return [*fitted, Part(" " * max(0, left))]
+        fitted.append(Part(text, style))
+        left -= cell_len(text)
+    return [*fitted, Part(" " * left)]
 
 
-def _content(lines: Iterable[list[Part]], width: int) -> Content:
-    return Content("\n").join(_joined(_fitted(line, width)) for line in lines)
+def _width(parts: Iterable[Part]) -> int:
+    return sum(cell_len(text) for text, _ in parts)
 
 
-def _joined(parts: Iterable[Part]) -> Content:
-    return Content.assemble(*((text, style_of(style)) for text, style in parts))
+def _content(lines: Iterable[Sequence[Part]], width: int) -> Content:
+    return Content("\n").join(
+        Content.assemble(*((text, _style_of(style)) for text, style in _fitted(line, width)))
+        for line in lines
+    )
 
 
-def style_of(name: str) -> str:
-    """The style of a part, for ``Content``."""
-    return " ".join(STYLES[part] for part in name.split())
+def _style_of(names: str) -> str:
+    return " ".join(STYLES[name] for name in names.split())
