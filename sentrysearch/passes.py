@@ -17,15 +17,22 @@ import statistics
 import threading
 import time
 from collections.abc import Generator, Sequence
-from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from sentrysearch.embed_crew import Batch, Crew, translated
 from sentrysearch.embedders._vectors import query_label, unit_vectors
 from sentrysearch.errors import Cancelled, FootageError
+from sentrysearch.pass_events import Damaged as Damaged
+from sentrysearch.pass_events import Embedding as Embedding
+from sentrysearch.pass_events import Finished as Finished
+from sentrysearch.pass_events import Loaded as Loaded
+from sentrysearch.pass_events import Loading as Loading
+from sentrysearch.pass_events import PassEvent as PassEvent
+from sentrysearch.pass_events import Searched as Searched
+from sentrysearch.pass_events import Timings as Timings
 from sentrysearch.search import rank
 from sentrysearch.store import Collection
-from sentrysearch.types import Embedder, Footage, Hit, Window, WindowFrames
+from sentrysearch.types import Embedder, Footage, Window, WindowFrames
 
 if TYPE_CHECKING:  # PyAV is loaded by the passes that decode
     import numpy as np
@@ -35,75 +42,6 @@ if TYPE_CHECKING:  # PyAV is loaded by the passes that decode
 
 _PROGRESS_SECONDS = 0.25
 """At least this long from one ``Embedding`` event to the next; the first and the last come in any case."""
-
-
-@dataclass(frozen=True, slots=True)
-class Loading:
-    """The model is being loaded."""
-
-
-@dataclass(frozen=True, slots=True)
-class Loaded:
-    """The model is ready."""
-
-    seconds: float
-
-
-@dataclass(frozen=True, slots=True)
-class Embedding:
-    """How far the windows are; those that were in the collection already count as done."""
-
-    done: int
-    total: int
-    windows_per_second: float
-    """Of this pass; 0 before its first window."""
-    eta_seconds: float | None
-    """None before the first window."""
-
-
-@dataclass(frozen=True, slots=True)
-class Damaged:
-    """A stretch of footage that could not be decoded; the pass goes on without it."""
-
-    damage: Damage
-
-
-@dataclass(frozen=True, slots=True)
-class Searched:
-    """A query's hits, or why it has none."""
-
-    query: str
-    hits: tuple[Hit, ...]
-    error: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Timings:
-    """Seconds; None where there was nothing to time."""
-
-    load: float
-    decode: float
-    """CPU seconds of decoding and preparing pictures, all threads together."""
-    embed: float
-    """From the first window asked for to the last one stored."""
-    cold_query: float | None
-    """The first query: embedding and ranking."""
-    warm_query: float | None
-    """Median of the queries after the first."""
-
-    def as_dict(self) -> dict[str, float]:
-        """What was timed, by name."""
-        return {name: seconds for name, seconds in asdict(self).items() if seconds is not None}
-
-
-@dataclass(frozen=True, slots=True)
-class Finished:
-    """The pass is over."""
-
-    timings: Timings
-
-
-PassEvent = Loading | Loaded | Embedding | Damaged | Searched | Finished
 
 
 def embedder_pass(

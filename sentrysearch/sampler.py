@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from sentrysearch.clock import Decoded, Fault
 from sentrysearch.decoder import HOLD_SECONDS, Video
+from sentrysearch.pass_events import Damage as Damage
 from sentrysearch.picture import DecodedPicture, Scalers
 from sentrysearch.segments import TOLERANCE, Entry, Segment
 from sentrysearch.types import Frame, Picture
@@ -25,16 +26,6 @@ Prepare = Callable[[Picture], NDArray[np.uint8]]
 _DECODER_DELAY = 16
 # Damage that begins so soon after other damage is told together with it.
 _MERGE_SECONDS = 1.0
-
-
-@dataclass(frozen=True, slots=True)
-class Damage:
-    """A stretch of a footage, in seconds, that could not be decoded, and why."""
-
-    footage: str
-    start: float
-    end: float
-    reason: str
 
 
 @dataclass(frozen=True, slots=True)
