@@ -23,7 +23,7 @@ from sentrysearch.errors import BadInput
 if TYPE_CHECKING:
     from accuracy_tui.judging_round import JudgingRound
     from accuracy_tui.pass_worker import PassWorker
-    from accuracy_tui.ui.player_desk import PlayerDesk
+    from accuracy_tui.ui.player_desk import PlayerDesk, PlayerOpened
 
 _POLL_SECONDS = 2.0
 _SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
@@ -138,6 +138,7 @@ class ConsoleApp(App[int]):
         change = self.session.poll()
         if change.cells:
             self.take(change)
+            self._tell_judging(change)
         self.say_notes()
 
     # Passes
@@ -160,6 +161,7 @@ class ConsoleApp(App[int]):
             self._order = None
         if change.cells or change.layout:
             self.take(change)
+            self._tell_judging(change)
         self.grid_screen.passes_changed()
         if self.session.footage_line or self.session.notes:
             self.grid_screen.show_title()
@@ -177,12 +179,29 @@ class ConsoleApp(App[int]):
 
         self.push_screen(JudgingScreen(asks, model))
 
+    def _tell_judging(self, change: Change) -> None:
+        """Something changed that the judging screen didn't do itself."""
+        from accuracy_tui.ui.judging_screen import JudgingScreen
+
+        for screen in self.screen_stack:
+            if isinstance(screen, JudgingScreen):
+                screen.session_changed(change)
+
     def on_player_reported(self, message: PlayerReported) -> None:
         from accuracy_tui.ui.judging_screen import JudgingScreen
 
         for screen in self.screen_stack:
             if isinstance(screen, JudgingScreen):
                 screen.player_event(message.event)
+
+    def on_player_opened(self, message: PlayerOpened) -> None:
+        from accuracy_tui.ui.judging_screen import JudgingScreen
+
+        self.desk.opened(message)
+        for screen in self.screen_stack:
+            if isinstance(screen, JudgingScreen):
+                screen.player_opened(message.route, message.error)
+        self.grid_screen.show_title()
 
     def open_add_query(self) -> None:
         """Asks for one more query, and searches it with the models that have a run."""

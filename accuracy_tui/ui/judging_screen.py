@@ -1,0 +1,407 @@
+"""One window at a time: the query in large, the clip, where it stands, and one key for the verdict."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, ClassVar, cast
+
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Horizontal
+from textual.content import Content
+from textual.screen import Screen
+from textual.widgets import Static
+
+from accuracy_tui.judging import clock, describe, said
+from accuracy_tui.judging_round import Ask, JudgingRound, place_line
+from accuracy_tui.live import Change
+from accuracy_tui.player import PlayerError, play_command
+from accuracy_tui.player.clip_player import (
+    AROUND_SECONDS,
+    Clip,
+    Control,
+    FilmstripReady,
+    KeyPressed,
+    PictureReady,
+    PlayerEvent,
+    PlayerLost,
+    Position,
+    ShowFailed,
+    Shown,
+)
+from accuracy_tui.pool import PoolItem
+from accuracy_tui.ui.filmstrip import Filmstrip
+from accuracy_tui.ui.keys import JUDGING, bindings
+from accuracy_tui.ui.picture_view import PictureView
+from accuracy_tui.ui.safe_text import one_line, plain
+from sentrysearch.errors import SentrySearchError
+from sentrysearch.text import printable
+
+if TYPE_CHECKING:
+    from accuracy_tui.ui.app import ConsoleApp
+
+GUARD_SECONDS = 0.25
+"""How long a clip must have been seen before a key can judge it, and how far apart two answers must be."""
+
+_STILLS = 6
+_KEYS_LINE = (
+    ("y", "yes"),
+    ("n", "no"),
+    ("s", "skip"),
+    ("u", "undo"),
+    ("space", "pause"),
+    ("←→", "1 s"),
+    (". ,", "picture"),
+    ("+ -", "speed"),
+    ("w", "±5 s"),
+    ("f", "stills"),
+    ("v", "other player"),
+    ("?", "help"),
+    ("q", "back"),
+)
+
+
+class JudgingScreen(Screen[None]):
+    """Shows what a round asks and records the answers.
+
+    Args:
+        asks: what is judged.
+        model: whose hit it is looked at as; None where no model is meant.
+        now: the clock, in seconds.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = list(bindings(JUDGING))
+    DEFAULT_CSS = """
+    JudgingScreen { layout: vertical; }
+    JudgingScreen .line { height: 1; width: 1fr; padding: 0 1; }
+    JudgingScreen #query {
+        height: 3; width: 1fr; content-align: center middle; text-style: bold; background: $panel;
+    }
+    JudgingScreen #middle { height: 1fr; }
+    JudgingScreen PictureView { width: 1fr; height: 1fr; }
+    JudgingScreen Filmstrip { display: none; }
+    JudgingScreen Filmstrip.open { display: block; }
+    JudgingScreen #said { color: $text-warning; }
+    JudgingScreen #why, JudgingScreen #keys { color: $text-muted; }
+    """
+
+    def __init__(
+        self, asks: JudgingRound, model: str | None = None, *, now: Callable[[], float] = time.monotonic
+    ) -> None:
+        super().__init__(id="judging-screen")
+        self.asks = asks
+        self._model = model
+        self._now = now
+        self._clip: Clip | None = None
+        self._next: Clip | None = None
+        self._seen_at: float | None = None
+        self._answered_at = 0.0
+        self._position: Position | None = None
+        self._command = ""
+
+    @property
+    def console(self) -> ConsoleApp:
+        """The app, by its own type."""
+        return cast("ConsoleApp", self.app)
+
+    @property
+    def clip(self) -> Clip | None:
+        """What is being shown; None where its footage isn't known."""
+        return self._clip
+
+    def compose(self) -> ComposeResult:
+        yield Static(id="query")
+        with Horizontal(id="middle"):
+            yield PictureView(pictures=self.console.options.pictures, fps=self.console.options.fps)
+            yield Filmstrip()
+        yield Static(id="place", classes="line")
+        yield Static(id="loop", classes="line")
+        yield Static(id="why", classes="line")
+        yield Static(id="said", classes="line")
+        yield Static(id="keys", classes="line")
+
+    def on_mount(self) -> None:
+        self._show_current()
+
+    def on_unmount(self) -> None:
+        self.console.desk.hide()
+
+    # What is shown
+
+    def _show_current(self) -> None:
+        ask = self.asks.current
+        if ask is None:
+            self._finish()
+            return
+        ready, self._next = self._next, None
+        self._seen_at, self._position = None, None
+        clip = ready if ready is not None and _item(ready) == _key(ask.item) else self._make(ask)
+        self._clip = clip
+        self._draw()
+        self.query_one(Filmstrip).clear()
+        if clip is None:
+            where = self.console.session.footage_line or "its footage is not among the benchmark's"
+            self._cannot_show(f"not played: {where}")
+            return
+        self._command = printable(play_command(clip.footage, clip.window))
+        desk = self.console.desk
+        if not desk.routes:
+            self._cannot_show(desk.failure or "no player here")
+        else:
+            self._picture_text(f"{desk.route_line} …")
+            desk.show(clip)
+
+    def _make(self, ask: Ask) -> Clip | None:
+        footage = self.console.session.footages.get(ask.item.window.footage)
+        if footage is None:
+            return None
+        return Clip(footage, ask.item.window, printable(ask.item.query))
+
+    def _prefetch(self) -> None:
+        upcoming = self.asks.upcoming
+        if upcoming is None:
+            return
+        self._next = self._make(upcoming)
+        if self._next is not None:
+            self.console.desk.prefetch(self._next)
+
+    def _cannot_show(self, why: str) -> None:
+        """Judging goes on without the picture."""
+        self._seen_at = self._now()
+        self._say(why)
+        self._picture_text(self._command)
+
+    def _picture_text(self, text: str) -> None:
+        self.query_one(PictureView).show_text(text)
+
+    def _finish(self) -> None:
+        judged = self.asks.judged
+        self.dismiss()
+        self.console.say(
+            f"{judged} judged, nothing more is asked here" if judged else "nothing more is asked"
+        )
+
+    def _draw(self) -> None:
+        ask = self.asks.current
+        if ask is None:
+            return
+        width = max(10, self.size.width - 2)
+        self.query_one("#query", Static).update(plain(one_line(ask.item.query, width)))
+        self.query_one("#place", Static).update(plain(one_line(self._place(ask), width)))
+        self.query_one("#why", Static).update(plain(one_line(self._why(ask), width)))
+        self._draw_loop()
+        self.query_one("#keys", Static).update(_keys(width))
+
+    def _place(self, ask: Ask) -> str:
+        verdict = self.console.session.look(ask.item.query, ask.item.window)
+        state = ""
+        if verdict.value is not None:
+            state = f" · judged {said(verdict.value)}{' by implication' if verdict.implied else ''}"
+        where = describe(ask.item.window)
+        left = f"{self.asks.judged} judged, {self.asks.left} left"
+        if self.console.options.blind:
+            return f"{where}{state} · {left}"
+        return f"{place_line(self.console.session, ask.item, self._model)} · {where}{state} · {left}"
+
+    def _why(self, ask: Ask) -> str:
+        if self.console.options.blind:
+            return "blind: models, ranks and their standing are hidden"
+        if not ask.why:
+            return ""
+        return f"{ask.why} · {self.console.order.standing().line()}"
+
+    def _draw_loop(self) -> None:
+        line = self.query_one("#loop", Static)
+        position = self._position
+        if position is None or self._clip is None:
+            line.update(plain(one_line(self.console.desk.route_line, max(10, self.size.width - 2))))
+            return
+        margin = AROUND_SECONDS if position.around else 0.0
+        window = self._clip.window
+        start, end = max(0.0, window.start - margin), window.end + margin
+        marks = f" {'⏸' if position.paused else '▶'} {clock(position.seconds)}"
+        speed = "" if position.speed == 1.0 else f"  {position.speed:g}×"
+        around = f"  ±{AROUND_SECONDS:g} s" if position.around else ""
+        room = max(4, self.size.width - 2 - len(marks) - len(speed) - len(around) - 2)
+        share = (position.seconds - start) / max(0.1, end - start)
+        filled = round(min(1.0, max(0.0, share)) * room)
+        line.update(
+            Content.assemble(
+                ("━" * filled, "$text-accent"),
+                ("─" * (room - filled), "$text-muted"),
+                marks,
+                speed,
+                around,
+            )
+        )
+
+    def _say(self, text: str) -> None:
+        self.query_one("#said", Static).update(plain(one_line(text, max(10, self.size.width - 2))))
+
+    def on_resize(self) -> None:
+        self._draw()
+
+    # What players say
+
+    def player_event(self, event: PlayerEvent) -> None:
+        """Takes in what the player reports; news of clips that are gone by now is passed over."""
+        if isinstance(event, PlayerLost):
+            route = self.console.desk.route or "player"
+            self._route_failed(route, event.error)
+            return
+        if event.clip is not self._clip:
+            return
+        if isinstance(event, Shown):
+            self._seen_at = self._now()
+            self._picture_text("" if self.console.desk.route == "inline" else self.console.desk.route_line)
+            self._prefetch()
+        elif isinstance(event, Position):
+            self._position = event
+            self._draw_loop()
+        elif isinstance(event, PictureReady):
+            self.query_one(PictureView).picture_ready()
+        elif isinstance(event, FilmstripReady):
+            self.query_one(Filmstrip).show(event.pictures)
+        elif isinstance(event, ShowFailed):
+            self._cannot_show(f"not played: {event.error}")
+            self._prefetch()
+        elif isinstance(event, KeyPressed):
+            self._player_key(event.key)
+
+    def player_opened(self, route: str, error: PlayerError | None) -> None:
+        """A route was opened, or failed."""
+        if error is not None:
+            self._route_failed(route, error)
+            return
+        desk = self.console.desk
+        source = desk.player
+        self.query_one(PictureView).attach(source if desk.route == "inline" else None)  # type: ignore[arg-type]
+        self._draw_loop()
+
+    def _route_failed(self, route: str, error: PlayerError) -> None:
+        self._say(self.console.desk.give_up(route, error))
+        if self.console.desk.route is None:
+            self._seen_at = self._now()
+            self._picture_text(self._command)
+
+    def _player_key(self, key: str) -> None:
+        actions: dict[str, Callable[[], None]] = {
+            "y": lambda: self.action_verdict(True),
+            "n": lambda: self.action_verdict(False),
+            "u": self.action_undo,
+            "s": self.action_skip,
+            "q": self.action_leave,
+        }
+        actions[key]()
+
+    def session_changed(self, change: Change) -> None:
+        """Verdicts came from elsewhere, or hits of a pass."""
+        if change.cells or change.layout:
+            self.asks.renew()
+            if self._clip is None and self.asks.current is not None:
+                self._show_current()
+            self._draw()
+
+    # Answers
+
+    def _may_answer(self) -> bool:
+        """Whether the clip was seen long enough, and the key isn't the last answer's, held."""
+        now = self._now()
+        held = now - self._answered_at < GUARD_SECONDS
+        self._answered_at = now
+        return not held and self._seen_at is not None and now - self._seen_at >= GUARD_SECONDS
+
+    def action_verdict(self, value: bool) -> None:
+        ask = self.asks.current
+        if ask is None or not self._may_answer():
+            return
+        try:
+            change = self.console.session.put(ask.item.query, ask.item.window, value)
+        except SentrySearchError as error:
+            self._say(f"not recorded: {error}")
+            return
+        # The grid behind is drawn before the next clip, which was made ready already.
+        self.console.take(change)
+        self._say(f"✓ {said(value)}: {ask.item.query} · {describe(ask.item.window)} · u undoes")
+        self.asks.answer()
+        self._show_current()
+
+    def action_skip(self) -> None:
+        self.asks.skip()
+        self._show_current()
+
+    def action_step(self, step: int) -> None:
+        before = self.asks.current
+        self.asks.step(step)
+        if self.asks.current is not before:
+            self._show_current()
+
+    def action_undo(self) -> None:
+        try:
+            undone = self.console.session.undo()
+        except SentrySearchError as error:
+            self._say(f"not undone: {error}")
+            return
+        if undone is None:
+            self._say("nothing to undo")
+            return
+        self.console.take(undone.change)
+        self.asks.undone(PoolItem(undone.query, undone.window))
+        self._say(f"undone: {undone.query} · {describe(undone.window)} is {said(undone.value)} again")
+        self._show_current()
+
+    # The clip
+
+    def action_control(self, name: str) -> None:
+        self.console.desk.control(Control(name))
+
+    def action_filmstrip(self) -> None:
+        strip = self.query_one(Filmstrip)
+        player = self.console.desk.player
+        if self.console.desk.route != "inline" or self._clip is None or player is None:
+            self._say("stills are shown beside clips drawn in the terminal; v changes to that")
+            return
+        if strip.has_class("open"):
+            strip.remove_class("open")
+            return
+        strip.add_class("open")
+        strip.ask(player, self._clip, _STILLS)  # type: ignore[arg-type]
+
+    def action_next_route(self) -> None:
+        desk = self.console.desk
+        if len(desk.routes) < 2:
+            self._say(
+                f"there is no other way to show clips here{f': {desk.failure}' if desk.failure else ''}"
+            )
+            return
+        desk.next_route()
+        self._seen_at = None
+        self._say(f"clips by way of {desk.route}")
+        self._draw_loop()
+
+    def action_help(self) -> None:
+        from accuracy_tui.ui.help_screen import HelpScreen
+
+        self.app.push_screen(HelpScreen())
+
+    def action_leave(self) -> None:
+        self.dismiss()
+
+    def action_suspend_process(self) -> None:
+        self.app.action_suspend_process()
+
+
+def _key(item: PoolItem) -> tuple[str, object]:
+    return printable(item.query), item.window
+
+
+def _item(clip: Clip) -> tuple[str, object]:
+    return clip.caption, clip.window
+
+
+def _keys(width: int) -> Content:
+    shown = list(_KEYS_LINE)
+    while len(shown) > 4 and sum(len(key) + len(does) + 3 for key, does in shown) > width:
+        shown.pop(-3)  # the way out and the help stay
+    return Content("  ").join(Content.assemble((key, "bold $text-accent"), f" {does}") for key, does in shown)
