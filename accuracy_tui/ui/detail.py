@@ -35,7 +35,7 @@ _VERDICTS = ("", "unjudged", "false", "true", "implied false", "implied true")
 """By outcome."""
 _SIDE_BY_SIDE = 110
 """From so many cells on a timeline of every model stands beside the hits; below, one line for all."""
-_LONGEST_NAME = 24
+_LONGEST_NAME, _LONGEST_MODEL = 24, 18
 
 
 class DetailPane(Widget):
@@ -133,7 +133,9 @@ class DetailPane(Widget):
 
     def _others(self, cell: Cell, hit: Hit) -> list[Part]:
         found = self.session.found(cell.query.text, hit.window)
-        others = [f"{printable(model)} #{rank}" for model, rank in found if model != cell.model]
+        others = [
+            f"{middle_cut(model, _LONGEST_MODEL)} #{rank}" for model, rank in found if model != cell.model
+        ]
         return [Part(f"  also {', '.join(others)}", "dim")] if others else []
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 
 from rich.cells import cell_len
 
@@ -47,37 +47,42 @@ def timeline(session: LiveSession, cell: Cell, chosen: Window, width: int, rows:
         yield [
             Part(POINTER if here else " ", "title"),
             Part(padded(middle_cut(model, name - 1), name), "title" if here else ""),
-            *_bar(session, cell.query.text, [model], chosen, length, bar),
+            *_bar(session, cell.query.text, [model], model, chosen, length, bar),
         ]
     if len(shown) < len(models):
         yield [Part(f" and {len(models) - len(shown)} more models", "dim")]
 
 
 def merged_timeline(session: LiveSession, cell: Cell, chosen: Window, width: int) -> list[Part]:
-    """One line of ``width`` cells with every model's hits, those of the cell's own model to the fore."""
+    """One line of ``width`` cells with every model's hits, others than the cell's own model's dim."""
     length = _duration(session, chosen.footage)
     end = _whole(length)
     bar = width - len("0:00 ") - len(end) - 1
     if bar < _SHORTEST_BAR or length <= 0:
         return []
-    others = [model for model in session.models if model != cell.model]
-    marks = _bar(session, cell.query.text, [*others, cell.model], chosen, length, bar)
+    marks = _bar(session, cell.query.text, session.models, cell.model, chosen, length, bar)
     return [Part("0:00 ", "dim"), *marks, Part(f" {end}", "dim")]
 
 
 def _bar(
-    session: LiveSession, query: str, models: Iterable[str], chosen: Window, length: float, width: int
+    session: LiveSession,
+    query: str,
+    models: Sequence[str],
+    own: str,
+    chosen: Window,
+    length: float,
+    width: int,
 ) -> Iterator[Part]:
-    """A line of ``width`` cells; where hits fall on one place, the last model's best one is seen."""
+    """A line of ``width`` cells; where hits fall on one place, the own model's are seen, its best one."""
     places: dict[int, Part] = {}
-    for model in models:
+    for model in (*(model for model in models if model != own), own):
         for hit in reversed(session.grid.cell(model, query).hits):
             window = hit.window
-            if window.footage == chosen.footage and window != chosen:
-                places[_place(window, length, width)] = _mark(session, query, window)
-    glyph, style = _mark(session, query, chosen)
-    returned = any(hit.window == chosen for model in models for hit in session.grid.cell(model, query).hits)
-    if returned:
+            if window.footage == chosen.footage:
+                mark = _mark(session, query, window)
+                places[_place(window, length, width)] = mark if model == own else Part(mark.text, "dim")
+    if any(hit.window == chosen for model in models for hit in session.grid.cell(model, query).hits):
+        glyph, style = _mark(session, query, chosen)
         places[_place(chosen, length, width)] = Part(glyph, f"{style} chosen")
     line = 0
     for place in sorted(places):
