@@ -139,7 +139,8 @@ class GridLines:
         back = "‹" if self.first else " "
         on = " ›" if self.first + shown < every else ""
         which = f"{self.first + 1}–{self.first + shown}" if shown > 1 else f"{self.first + 1}"
-        return f"{back}models {which} of {every}{on}"
+        long, short = f"{back}models {which} of {every}{on}", f"{back}{which}/{every}{on}"
+        return long if len(long) < self.layout.query else short
 
     def _pass(self, model: str) -> Iterator[Part]:
         state, width = self._session.passes[model], self.layout.column
