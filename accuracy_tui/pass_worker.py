@@ -1,34 +1,55 @@
-"""Runs passes beside the console: one worker thread, and for each task a child process that it listens to."""
+"""Runs passes beside the console: one thread with a queue, and a child process for each task in it."""
 
 from __future__ import annotations
 
 import contextlib
 import queue
-import signal
 import socket
-import subprocess
-import sys
-import tempfile
 import threading
+import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING
 
 from accuracy_tui.benchmark import Benchmark, Query
-from accuracy_tui.worker_events import FootageFailed, FootageRead, ModelCancelled, ModelWaiting, WorkerEvent
+from accuracy_tui.worker_events import (
+    FootageFailed,
+    FootageRead,
+    FootageReading,
+    ModelCancelled,
+    ModelWaiting,
+    WorkerEvent,
+)
 from sentrysearch.errors import StoreError
 from sentrysearch.throwaway import ThrowawayRoot
 
 if TYPE_CHECKING:
-    from multiprocessing.connection import Connection
-
-    from accuracy_tui.pass_process import Task
+    from accuracy_tui.pass_child import PassChild
+    from accuracy_tui.pass_tasks import Task
     from sentrysearch.types import Footage
 
 _CANCEL_SECONDS = 3.0
-"""A pass that has not stopped by then is ended by force; its vectors are not kept anyway."""
+"""A pass that has not stopped by then is ended by force; the vectors it has made stay for a retry."""
+_END_SECONDS = 2.0
+"""How long a process may stay after its last event."""
+_JOIN_SECONDS = 1.0
 
-_FOOTAGE = ""  # the task that reads the footage, among the names of models
+OnEvent = Callable[[WorkerEvent], None]
+
+
+@dataclass(slots=True)
+class _Wanted:
+    """Something queued or under way."""
+
+    model: str | None
+    """None for reading the footage."""
+    merge: bool = False
+    cancelled: bool = False
+    interruptible: bool = False
+    """Whether it can stop by itself, which a model that is being loaded can't."""
+    settled: bool = False
+    """Whether its last event has been reported."""
 
 
 class PassWorker:
@@ -36,248 +57,287 @@ class PassWorker:
 
     Args:
         benchmark: what is run.
+        on_event: called on the worker's thread; may be set later, before anything is asked.
         footage: files and folders instead of the benchmark's.
-        keep_index: keep the vectors, and reuse those of earlier runs; otherwise they last as long as this.
+        keep_index: keep the vectors, and reuse those of earlier runs; otherwise they last until ``close``.
+        program: what runs ``pass_process.main``, for those who have models of their own; None for the usual.
     """
 
     def __init__(
-        self, benchmark: Benchmark, *, footage: Sequence[Path] = (), keep_index: bool = False
+        self,
+        benchmark: Benchmark,
+        on_event: OnEvent = lambda event: None,
+        *,
+        footage: Sequence[Path] = (),
+        keep_index: bool = False,
+        program: Sequence[str] | None = None,
     ) -> None:
-        self.on_event: Callable[[WorkerEvent], None] = lambda event: None
-        """Called on the worker's thread."""
+        self.on_event = on_event
         self._benchmark = benchmark
         self._override = tuple(footage)
         self._keep_index = keep_index
+        self._program = program
         self._index = ThrowawayRoot()
-        self._tasks: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
+        self._asked: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
+        self._wake_reader, self._wake_writer = socket.socketpair()
+        self._wake_writer.setblocking(False)
+        self._closed = threading.Event()
         self._mutex = threading.Lock()
-        self._waiting: dict[str, int] = {}  # tasks of each model, queued or running
-        self._cancelled: set[str] = set()
-        self._child: _Child | None = None
-        self._closed = False
-        self._footages: tuple[Footage, ...] = ()
-        self._thread = threading.Thread(target=self._work, name="passes", daemon=True)
-        self._thread.start()
+        """Guards what both sides look at: ``_busy`` and ``_child``."""
+        self._busy = False
+        self._child: PassChild | None = None
+        self._thread: threading.Thread | None = None
+        # Of the worker's thread alone:
+        self._queries = {query.text: query for query in benchmark.queries}
+        self._queue: list[_Wanted] = []
+        self._current: _Wanted | None = None
+        self._deadline: float | None = None
+        self._footages: tuple[Footage, ...] | None = None
+        self._footage_failure: str | None = None
 
     @property
     def busy(self) -> bool:
         """Whether anything is queued or under way."""
         with self._mutex:
-            return bool(self._waiting)
+            return self._busy
 
     def read_footage(self) -> None:
         """Finds and probes the footage; ``FootageRead`` or ``FootageFailed`` ends it."""
-        if self._enqueue(_FOOTAGE):
-            self._tasks.put(self._read_footage)
+        self._ask(self._want_footage)
 
     def start(self, models: Sequence[str], queries: Sequence[Query] | None = None) -> None:
         """Runs models; those that are queued or running already are passed over.
 
         Args:
-            queries: what is searched; None for the benchmark's queries.
+            queries: all that there are, from now on; None for those known: the benchmark's and those added.
         """
-        asked = self._benchmark.queries if queries is None else tuple(queries)
-        for model in models:
-            if self._enqueue(model):
-                self.on_event(ModelWaiting(model))
-                self._tasks.put(lambda model=model: self._run(model, asked, merge=False))  # type: ignore[misc]
+        self._ask(lambda: self._want_models(models, queries))
 
     def add_queries(self, queries: Sequence[Query], models: Sequence[str]) -> None:
         """Searches more queries with models that have a run, and adds them to it.
 
-        The windows are embedded again only where this worker has not run the model.
+        Windows are embedded again only where this worker has not run the model; a hosted model, which would
+        be paid again, fails then.
         """
-        asked = tuple(queries)
-        for model in models:
-            self._enqueue(model, again=True)
-            self.on_event(ModelWaiting(model))
-            self._tasks.put(lambda model=model: self._run(model, asked, merge=True))  # type: ignore[misc]
+        self._ask(lambda: self._want_added(queries, models))
 
     def cancel(self, model: str) -> None:
-        """Stops a model's pass, or takes it out of the queue; ``ModelCancelled`` follows."""
-        with self._mutex:
-            if model in self._waiting:
-                self._cancelled.add(model)
-                if self._child is not None and self._child.name == model:
-                    self._child.cancel()
+        """Stops a model's pass, or takes it out of the queue; ``ModelCancelled`` follows within seconds."""
+        self._ask(lambda: self._cancel(model))
 
     def cancel_all(self) -> None:
-        """Stops everything."""
-        with self._mutex:
-            models = [model for model in self._waiting if model != _FOOTAGE]
-        for model in models:
-            self.cancel(model)
+        """Stops every pass."""
+        self._ask(self._cancel_all)
 
     def close(self) -> None:
-        """Ends at once, whatever a model is doing; may be called twice."""
+        """Ends at once, whatever a model is doing; no event follows. May be called twice."""
+        self._closed.set()
         with self._mutex:
-            self._closed = True
             if self._child is not None:
                 self._child.kill()
-        self._tasks.put(lambda: None)
-        self._thread.join(1.0)
+        self._wake()
+        if self._thread is not None:
+            self._thread.join(_JOIN_SECONDS)
         self._index.close()
+        if self._thread is None or not self._thread.is_alive():
+            self._wake_reader.close()
+            self._wake_writer.close()
 
-    def _enqueue(self, model: str, *, again: bool = False) -> bool:
+    def _ask(self, request: Callable[[], None]) -> None:
         with self._mutex:
-            if model in self._waiting and not again:
-                return False
-            self._waiting[model] = self._waiting.get(model, 0) + 1
-            return True
+            self._busy = True
+            self._asked.put(request)
+        self._wake()
+        if self._thread is None and not self._closed.is_set():
+            self._thread = threading.Thread(target=self._work, name="passes", daemon=True)
+            self._thread.start()
+
+    def _wake(self) -> None:
+        with contextlib.suppress(OSError):  # full, so that the thread will wake; or closed
+            self._wake_writer.send(b"\0")
+
+    # The worker's thread: what was asked
+
+    def _want_footage(self) -> None:
+        self._footage_failure = None
+        if not any(wanted.model is None for wanted in self._all()):
+            self._queue.insert(0, _Wanted(None))
+
+    def _want_models(self, models: Sequence[str], queries: Sequence[Query] | None) -> None:
+        if queries is not None:
+            self._queries = {query.text: query for query in queries}
+        for model in models:
+            self._want(model, merge=False)
+
+    def _want_added(self, queries: Sequence[Query], models: Sequence[str]) -> None:
+        self._queries |= {query.text: query for query in queries}
+        for model in models:
+            self._want(model, merge=True)
+
+    def _want(self, model: str, *, merge: bool) -> None:
+        self._footage_failure = None  # it may have been put in its place meanwhile
+        queued = next((wanted for wanted in self._queue if wanted.model == model), None)
+        running = self._current if self._current is not None and self._current.model == model else None
+        if queued is not None:
+            queued.merge = queued.merge and merge
+            return
+        if running is not None and not running.cancelled and not merge and not running.merge:
+            return
+        self._queue.append(_Wanted(model, merge))
+        if running is None:
+            self._report(ModelWaiting(model))
+
+    def _cancel(self, model: str) -> None:
+        queued = [wanted for wanted in self._queue if wanted.model == model]
+        self._queue = [wanted for wanted in self._queue if wanted.model != model]
+        current = self._current
+        if current is not None and current.model == model:
+            self._stop(current)
+        elif queued:
+            self._report(ModelCancelled(model))
+
+    def _cancel_all(self) -> None:
+        for model in list(dict.fromkeys(wanted.model for wanted in self._all())):
+            if model is not None:
+                self._cancel(model)
+
+    def _stop(self, current: _Wanted) -> None:
+        if current.cancelled or self._child is None:
+            return
+        current.cancelled = True
+        if current.interruptible:
+            self._child.cancel()
+            self._deadline = time.monotonic() + _CANCEL_SECONDS
+        else:
+            self._child.kill()
+
+    def _all(self) -> list[_Wanted]:
+        return [*([self._current] if self._current is not None else []), *self._queue]
+
+    # The worker's thread: what is done
 
     def _work(self) -> None:
-        while not self._closed:
-            self._tasks.get()()
+        while not self._closed.is_set():
+            while not self._asked.empty():
+                self._asked.get()()
+            if self._current is None and self._queue:
+                self._begin(self._queue.pop(0))
+            with self._mutex:
+                self._busy = bool(self._all()) or not self._asked.empty()
+            if self._current is not None or not self._queue:
+                self._wait()
+        if self._child is not None:
+            self._child.close()
 
-    def _done(self, model: str) -> None:
-        with self._mutex:
-            self._waiting[model] -= 1
-            if not self._waiting[model]:
-                del self._waiting[model]
-                self._cancelled.discard(model)
+    def _wait(self) -> None:
+        """Until something is asked, told or overdue."""
+        from multiprocessing.connection import wait
 
-    def _read_footage(self) -> None:
-        from accuracy_tui.pass_process import ReadFootage
+        child = self._child
+        left = None if self._deadline is None else max(0.0, self._deadline - time.monotonic())
+        ready = wait([self._wake_reader, *([child.connection] if child is not None else [])], left)
+        if self._wake_reader in ready:
+            self._wake_reader.recv(4096)
+        if child is not None and child.connection in ready:
+            event = child.event()
+            if event is None:
+                self._end(child)
+            else:
+                self._take(event)
+        elif child is not None and not ready:
+            child.kill()
 
-        try:
-            last = self._follow(_FOOTAGE, ReadFootage(self._benchmark, self._override))
-            if isinstance(last, FootageRead):
-                self._footages = last.footages
-            elif not isinstance(last, FootageFailed):
-                self._report(FootageFailed(f"reading the footage {self._ending(last)}"))
-        finally:
-            self._done(_FOOTAGE)
-
-    def _run(self, model: str, queries: tuple[Query, ...], *, merge: bool) -> None:
-        from accuracy_tui.pass_process import RunModel
-        from accuracy_tui.runner import ModelFailed, ModelFinished
-
-        try:
-            if model not in self._cancelled and not self._footages:
-                self._enqueue(_FOOTAGE, again=True)
-                self._read_footage()
-            if model in self._cancelled:
-                self._report(ModelCancelled(model))
-                return
-            if not self._footages:
-                self._report(ModelFailed(model, "its footage cannot be read"))
-                return
+    def _begin(self, wanted: _Wanted) -> None:
+        if wanted.model is None:
+            self._run(wanted, self._footage_task())
+        elif self._footages is not None:
             try:
-                index = None if self._keep_index else self._index.path()
+                self._run(wanted, self._model_task(wanted, self._footages))
             except StoreError as error:
-                self._report(ModelFailed(model, str(error)))
-                return
-            task = RunModel(self._benchmark, model, self._footages, queries, merge, self._keep_index, index)
-            last = self._follow(model, task)
-            if not isinstance(last, ModelFinished | ModelFailed | ModelCancelled):
-                stopped = model in self._cancelled
-                self._report(
-                    ModelCancelled(model) if stopped else ModelFailed(model, f"its pass {self._ending(last)}")
-                )
-        finally:
-            self._done(model)
+                self._fail(wanted, str(error))
+        elif self._footage_failure is not None:
+            self._fail(wanted, self._footage_failure)
+        else:
+            self._queue[:0] = [_Wanted(None), wanted]
 
-    def _follow(self, name: str, task: Task) -> object:
-        """Has a child do a task and reports its events; the last one, or why the child ended without."""
+    def _footage_task(self) -> Task:
+        from accuracy_tui.pass_tasks import ReadFootage
+
+        return ReadFootage(self._benchmark, self._override)
+
+    def _model_task(self, wanted: _Wanted, footages: tuple[Footage, ...]) -> Task:
+        from accuracy_tui.pass_tasks import RunModel
+
+        assert wanted.model is not None
+        return RunModel(
+            benchmark=self._benchmark,
+            model=wanted.model,
+            footages=footages,
+            queries=tuple(self._queries.values()),
+            merge=wanted.merge,
+            keep_index=self._keep_index,
+            index=None if self._keep_index else self._index.path(),
+        )
+
+    def _run(self, wanted: _Wanted, task: Task) -> None:
+        from accuracy_tui.pass_child import PROGRAM, PassChild
+
         try:
-            child = _Child(name, task)
+            child = PassChild(task, self._program or PROGRAM)
         except OSError as error:
-            return f"could not start: {error.strerror}"
+            self._fail(wanted, f"its process can't be started: {error.strerror}")
+            return
         with self._mutex:
             self._child = child
-            if self._closed:
+            if self._closed.is_set():
                 child.kill()
-            elif name in self._cancelled:
-                child.cancel()
-        last: object = None
-        try:
-            for event in child.events():
-                last = event
-                self._report(event)
-            return child.ending() if child.failed() else last
-        finally:
-            with self._mutex:
-                self._child = None
-            child.close()
+        self._current, self._deadline = wanted, None
 
-    @staticmethod
-    def _ending(last: object) -> str:
-        return last if isinstance(last, str) else "ended without a result"
+    def _take(self, event: WorkerEvent) -> None:
+        from accuracy_tui.run_events import ModelProgress
+        from sentrysearch.pass_events import Loading
 
-    def _report(self, event: Any) -> None:
-        if not self._closed:
+        current = self._current
+        assert current is not None
+        if isinstance(event, ModelProgress):
+            current.interruptible = not isinstance(event.event, Loading)
+        elif not isinstance(event, FootageReading):
+            self._settle(current, event)
+            self._deadline = time.monotonic() + _END_SECONDS
+            return
+        self._report(event)
+
+    def _end(self, child: PassChild) -> None:
+        """The child is gone, with or without a last event."""
+        current = self._current
+        assert current is not None
+        with self._mutex:
+            self._child = None
+        self._current = self._deadline = None
+        how = child.close()
+        if not current.settled and current.cancelled and current.model is not None:
+            self._settle(current, ModelCancelled(current.model))
+        elif not current.settled:
+            self._fail(current, how)
+        if current.model is not None and any(wanted.model == current.model for wanted in self._queue):
+            self._report(ModelWaiting(current.model))
+
+    def _fail(self, wanted: _Wanted, reason: str) -> None:
+        from accuracy_tui.run_events import ModelFailed
+
+        if wanted.model is None:
+            self._settle(wanted, FootageFailed(f"reading the footage: {reason}"))
+        else:
+            self._settle(wanted, ModelFailed(wanted.model, reason))
+
+    def _settle(self, wanted: _Wanted, event: WorkerEvent) -> None:
+        wanted.settled = True
+        if isinstance(event, FootageRead):
+            self._footages = event.footages
+        elif isinstance(event, FootageFailed):
+            self._footages, self._footage_failure = None, event.reason
+        self._report(event)
+
+    def _report(self, event: WorkerEvent) -> None:
+        if not self._closed.is_set():
             self.on_event(event)
-
-
-class _Child:
-    """One run of ``pass_process``."""
-
-    def __init__(self, name: str, task: Task) -> None:
-        from multiprocessing.connection import Connection
-
-        self.name = name
-        self._log: BinaryIO = tempfile.TemporaryFile()  # noqa: SIM115 (closed in close())
-        self._timer: threading.Timer | None = None
-        ours, theirs = socket.socketpair()
-        with theirs:
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", "accuracy_tui.pass_process", str(theirs.fileno())],
-                pass_fds=[theirs.fileno()],
-                stdin=subprocess.DEVNULL,
-                stdout=self._log,
-                stderr=self._log,
-                start_new_session=True,  # what the terminal sends is for the console
-            )
-        self._connection: Connection = Connection(ours.detach())
-        with contextlib.suppress(OSError):  # it ended at once: that is found when its events are read
-            self._connection.send(task)
-
-    def events(self) -> Any:
-        """What it reports, until it ends."""
-        with contextlib.suppress(EOFError, OSError):
-            while True:
-                yield self._connection.recv()
-
-    def cancel(self) -> None:
-        """Asks it to stop, and sees to it that it does."""
-        from accuracy_tui.pass_process import CANCEL
-
-        with contextlib.suppress(OSError):
-            self._connection.send(CANCEL)
-        self._timer = threading.Timer(_CANCEL_SECONDS, self.kill)
-        self._timer.daemon = True
-        self._timer.start()
-
-    def kill(self) -> None:
-        with contextlib.suppress(OSError):
-            self._process.kill()
-
-    def failed(self) -> bool:
-        """Whether it ended otherwise than by finishing."""
-        return self._wait() != 0
-
-    def ending(self) -> str:
-        """How it ended, in words."""
-        status = self._wait()
-        if status < 0:
-            name = signal.Signals(-status).name if -status in set(signal.Signals) else f"signal {-status}"
-            likely = ", most likely out of memory" if -status == signal.SIGKILL else ""
-            return f"was ended by {name}{likely}"
-        self._log.seek(0)
-        said = self._log.read().decode(errors="replace").strip().splitlines()
-        return f"ended with status {status}" + (f": {said[-1]}" if said else "")
-
-    def _wait(self) -> int:
-        try:
-            return self._process.wait(5)
-        except subprocess.TimeoutExpired:
-            self.kill()
-            return self._process.wait()
-
-    def close(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-        self._connection.close()
-        self.kill()
-        self._process.wait()
-        self._log.close()

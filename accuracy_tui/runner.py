@@ -14,12 +14,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from accuracy_tui.benchmark import Query
-from accuracy_tui.runs import Run, RunQuery, load_runs, save_run
+from accuracy_tui.run_events import ModelFailed as ModelFailed
+from accuracy_tui.run_events import ModelFinished as ModelFinished
+from accuracy_tui.run_events import ModelProgress as ModelProgress
+from accuracy_tui.run_events import RunnerEvent as RunnerEvent
+from accuracy_tui.runs import Run, RunQuery, load_run, run_file_name, save_run
 from accuracy_tui.session import as_run_footage
 from sentrysearch import embedders
-from sentrysearch.errors import Cancelled, EmbedderFailed, SentrySearchError
+from sentrysearch.errors import BadInput, Cancelled, EmbedderFailed, SentrySearchError
 from sentrysearch.locations import collections_folder
-from sentrysearch.passes import Finished, Loading, PassEvent, Searched, embedder_pass
+from sentrysearch.passes import Finished, Loading, Searched, embedder_pass
 from sentrysearch.store import Collection, CollectionIdentity
 from sentrysearch.types import Embedder, Footage, Window, WindowGrid
 from sentrysearch.windows import cut
@@ -40,35 +44,7 @@ class Job:
     index: Path | None = None
     """A folder for vectors that several jobs share; None where each model's are its own, deleted after it."""
     merge: bool = False
-    """Add the queries to the model's saved run, instead of making it anew."""
-
-
-@dataclass(frozen=True, slots=True)
-class ModelProgress:
-    """One event of one model's pass."""
-
-    model: str
-    event: PassEvent
-
-
-@dataclass(frozen=True, slots=True)
-class ModelFinished:
-    """A model's run is saved."""
-
-    model: str
-    run: Run
-    path: Path
-
-
-@dataclass(frozen=True, slots=True)
-class ModelFailed:
-    """A model could not run or failed; the others go on."""
-
-    model: str
-    reason: str
-
-
-RunnerEvent = ModelProgress | ModelFinished | ModelFailed
+    """Search only what the model's saved run lacks, and add it there, where the vectors are the same."""
 
 
 def run_models(job: Job, *, cancel: threading.Event) -> Generator[RunnerEvent, None, None]:
@@ -106,6 +82,12 @@ def _run_model(
         )
         hosted = bool(embedders.find(model).keys)
         with _collection(job, identity, hosted=hosted) as collection:
+            absent = sum(window not in collection for window in windows)
+            if job.merge and hosted and absent:
+                raise EmbedderFailed(
+                    f"more queries need its vectors, and {absent} of {len(windows)} windows are not embedded",
+                    hint="run the model again, which sends them",
+                )
             try:
                 yield from _pass(job, embedder, windows, collection, cancel)
             except EmbedderFailed as error:
@@ -135,10 +117,18 @@ def _pass(
     collection: Collection,
     cancel: threading.Event,
 ) -> Iterator[RunnerEvent]:
-    searched: dict[str, RunQuery] = {}
+    saved = _saved_run(job, embedder.name) if job.merge else None
+    base = saved if saved is not None and _same_vectors(saved, job, embedder) else None
+    k = job.k if base is None else base.k
     groups = {query.text: query.group for query in job.queries}
+    if base is not None:
+        for known in base.queries:
+            groups.pop(known.query, None)
+    elif saved is not None:  # it is made anew, with all it had
+        groups = {known.query: known.group for known in saved.queries} | groups
+    searched: dict[str, RunQuery] = {}
     timings: dict[str, float] = {}
-    events = embedder_pass(embedder, job.footages, windows, list(groups), collection, k=job.k, cancel=cancel)
+    events = embedder_pass(embedder, job.footages, windows, list(groups), collection, k=k, cancel=cancel)
     with closing(events):
         for event in events:
             if isinstance(event, Searched):
@@ -148,31 +138,42 @@ def _pass(
             elif isinstance(event, Finished):
                 timings = event.timings.as_dict()
             yield ModelProgress(embedder.name, event)
-    run = Run(
-        model=embedder.name,
-        revision=embedder.revision,
-        options={"dimension": embedder.dimension},
-        footage=as_run_footage(job.footages),
-        window=job.window,
-        k=job.k,
-        created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        timings=timings,
-        queries=tuple(searched.values()),
-    )
-    if job.merge:
-        run = _merged(run, job.runs)
+    found = tuple(searched.values())
+    if base is not None:
+        run = dataclasses.replace(base, queries=(*base.queries, *found))
+    else:
+        run = Run(
+            model=embedder.name,
+            revision=embedder.revision,
+            options=_options(embedder),
+            footage=as_run_footage(job.footages),
+            window=job.window,
+            k=k,
+            created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+            timings=timings,
+            queries=found,
+        )
     yield ModelFinished(embedder.name, run, save_run(run, job.runs))
 
 
-def _merged(run: Run, folder: Path) -> Run:
-    """The model's saved run with the queries of ``run`` in it, where both searched the same vectors."""
-    saved = next((saved for saved in load_runs(folder).runs if saved.model == run.model), None)
-    if saved is None or (saved.revision, saved.window, saved.footage) != (
-        run.revision,
-        run.window,
-        run.footage,
-    ):
-        return run
-    new = {searched.query for searched in run.queries}
-    queries = (*(searched for searched in saved.queries if searched.query not in new), *run.queries)
-    return dataclasses.replace(saved, queries=queries, k=max(saved.k, run.k))
+def _options(embedder: Embedder) -> dict[str, int]:
+    return {"dimension": embedder.dimension}
+
+
+def _saved_run(job: Job, model: str) -> Run | None:
+    try:
+        return load_run(job.runs / run_file_name(model))
+    except BadInput:  # there is none, or none that can be read
+        return None
+
+
+def _same_vectors(run: Run, job: Job, embedder: Embedder) -> bool:
+    """Whether queries searched now belong beside those of the run."""
+    footage = {(item.name, item.fingerprint) for item in job.footages}
+    return (
+        run.revision == embedder.revision
+        and run.options == _options(embedder)
+        and run.window == job.window
+        and {(item.name, item.fingerprint) for item in run.footage} == footage
+        and run.k >= job.k
+    )
