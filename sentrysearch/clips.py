@@ -39,6 +39,7 @@ def encode_clip(
     max_side: int = 640,
     fps: float | None = None,
     max_bytes: int | None = None,
+    key_seconds: float | None = None,
 ) -> bytes:
     """The window as an H.264 MP4 without audio: upright, square pixels, even sides, a key frame first.
 
@@ -47,6 +48,7 @@ def encode_clip(
         max_side: the longer side is scaled down to this many pixels, never up.
         fps: pictures a second at most; by default all that the footage has.
         max_bytes: quality, then size, are lowered until the clip fits.
+        key_seconds: a key frame at least this often, so that a player seeks fast.
 
     Raises:
         FootageError: nothing of the window can be decoded, or no clip of it is small enough.
@@ -56,7 +58,7 @@ def encode_clip(
         seconds = min(seconds, max_seconds)
     options, bit_rate, side = _QUALITY, None, max_side
     for attempt in range(_ATTEMPTS):
-        clip = _encode(footage, window.start, seconds, side, fps, options, bit_rate)
+        clip = _encode(footage, window.start, seconds, side, fps, options, bit_rate, key_seconds)
         if max_bytes is None or len(clip) <= max_bytes:
             return clip
         options = {"preset": "veryfast"}
@@ -78,6 +80,7 @@ def _encode(
     fps: float | None,
     options: dict[str, str],
     bit_rate: int | None,
+    key_seconds: float | None,
 ) -> bytes:
     file = io.BytesIO()
     with av.open(file, "w", format="mp4") as output:
@@ -91,6 +94,8 @@ def _encode(
                 stream.codec_context.time_base = _TIME_BASE
                 stream.codec_context.colorspace = _SMPTE170M
                 stream.codec_context.thread_count = 1
+                if key_seconds is not None:
+                    stream.codec_context.gop_size = max(1, round(key_seconds * rate))
                 if bit_rate is not None:
                     stream.codec_context.bit_rate = bit_rate
             frame = VideoFrame.from_ndarray(image, format="rgb24")

@@ -206,9 +206,9 @@ def test_the_player_ends_with_a_killed_owner(screen, clip):
 @needs_screen
 def test_options_unknown_to_this_mpv_are_left_out():
     script = (
-        f"import sys; sys.path.insert(0, {str(Path(mpv_child.__file__).parent)!r}); import mpv_child\n"
-        "mpv_child._OPTIONS = {'no-such-option': '1', 'another-one': 'x', **mpv_child._OPTIONS}\n"
-        "player = mpv_child._player('null', []); print(player.hr_seek, player.audio, player.config)\n"
+        "from accuracy_tui.player import mpv_core\n"
+        "mpv_core.OPTIONS = {'no-such-option': '1', 'another-one': 'x', **mpv_core.OPTIONS}\n"
+        "player = mpv_core.make_mpv('null', []); print(player.hr_seek, player.audio, player.config)\n"
     )
     shown = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
     assert shown.split() == ["True", "False", "False"]

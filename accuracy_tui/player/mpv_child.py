@@ -2,7 +2,7 @@
 
 It is a process of its own because losing a display ends a process that uses libmpv (the X client library
 calls ``exit``), a stalled one blocks every call into it, and what it prints would land on the terminal.
-It is run by path, with no other file of the project, so that it starts in the time mpv takes.
+It imports next to nothing, so that it starts in the time mpv takes.
 
 ::
 
@@ -27,35 +27,10 @@ import sys
 import threading
 from typing import Any
 
+from accuracy_tui.player.mpv_core import make_mpv
+
 FIRST_PICTURE_SECONDS = 10.0
 """Longest wait for a first picture: 1080p with distant key frames takes about one second."""
-
-# Nothing but the file named is opened or run, nothing is written, no key does anything.
-_OPTIONS = {
-    "config": "no",
-    "load-scripts": "no",
-    "ytdl": "no",
-    "osc": "no",
-    "input-default-bindings": "no",
-    "input-media-keys": "no",
-    "access-references": "no",
-    "ordered-chapters": "no",
-    "autoload-files": "no",
-    "demuxer-lavf-o": "protocol_whitelist=[file]",
-    "resume-playback": "no",
-    "save-position-on-quit": "no",
-    "audio": "no",
-    "sub": "no",
-    "idle": "yes",
-    "keep-open": "always",
-    "image-display-duration": "inf",
-    "stop-screensaver": "no",
-    "hr-seek": "yes",
-    # The keyboard stays with the terminal that asks; a clip of 176 pixels can still be judged.
-    "focus-on-open": "no",
-    "autofit-smaller": "640x480",
-    "autofit-larger": "60%x60%",
-}
 
 
 def main(socket_fd: int, output: str) -> None:
@@ -101,21 +76,7 @@ def main(socket_fd: int, output: str) -> None:
 
 
 def _player(output: str, complaints: list[str]) -> Any:
-    import mpv
-
-    def complain(_level: str, part: str, text: str) -> None:
-        complaints.append(f"{part}: {text.strip()}")
-
-    options = {**_OPTIONS, "vo": output}
-    while True:
-        try:
-            player = mpv.MPV(**options, loglevel="error", log_handler=complain)
-            break
-        except AttributeError as error:  # an option that this version or build of mpv doesn't have
-            unknown = error.args[2][1].decode() if len(error.args) > 2 else ""
-            if unknown not in options or unknown == "vo":
-                raise OSError(str(error)) from error
-            del options[unknown]
+    player = make_mpv(output, complaints)
     player.command("keybind", "CLOSE_WIN", "stop")  # closing the window puts it away until the next clip
     return player
 

@@ -179,6 +179,13 @@ class ConsoleApp(App[int]):
 
         self.push_screen(JudgingScreen(asks, model))
 
+    def on_cursor_position(self) -> None:
+        """The terminal has drawn what was sent before the question."""
+        from accuracy_tui.ui.picture_view import PictureView
+
+        for view in self.screen.query(PictureView):
+            view.cursor_reported()
+
     def _tell_judging(self, change: Change) -> None:
         """Something changed that the judging screen didn't do itself."""
         from accuracy_tui.ui.judging_screen import JudgingScreen

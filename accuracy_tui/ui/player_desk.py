@@ -90,7 +90,7 @@ class PlayerDesk:
         self._open(self.routes[0])
 
     def give_up(self, route: str, error: PlayerError) -> str:
-        """A route failed: takes it out, opens the next one where the choice was left open; a line that says so."""
+        """A route failed: it is taken out, the next one opened where the choice was left open; says so."""
         self._close_player()
         self.routes = [other for other in self.routes if other != route]
         self.failure = f"{route}: {error}"
@@ -131,7 +131,9 @@ class PlayerDesk:
         from accuracy_tui.player.routes import open_player
 
         try:
-            player = open_player(route, self._event, environ=os.environ, allowed=self._allowed)
+            player = open_player(
+                route, self._event, environ=os.environ, allowed=self._allowed, fps=self._app.options.fps
+            )
         except PlayerError as error:
             self._app.post_message(PlayerOpened(route, None, error))
         else:

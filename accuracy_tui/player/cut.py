@@ -1,0 +1,124 @@
+"""Windows cut into memory, where footage has its key frames so far apart that seeking would be slow.
+
+To show a picture a decoder must begin at the key frame before it: with one in 250 frames of 1080p that takes
+most of a second, at the first picture and again at every turn of the loop. A cut has a key frame at its start
+and many after.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import tempfile
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from accuracy_tui.player.clip_player import AROUND_SECONDS, Clip
+from sentrysearch.errors import SentrySearchError
+from sentrysearch.types import Footage, Window
+
+SLOW_PIXELS = 60 * 1280 * 720
+"""Pixels between a key frame and a window's start that take a decoder some 100 ms."""
+
+_MOST_SECONDS = 120.0
+_SIDE = 960
+_KEY_SECONDS = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """A small video that holds a window and some seconds around it."""
+
+    path: Path
+    start: float
+    """Where in the footage it begins, in seconds."""
+
+
+class Cuts:
+    """Makes cuts ahead of their showing, one at a time."""
+
+    def __init__(self) -> None:
+        self._mutex = threading.Lock()
+        self._made: dict[int, tuple[Clip, Cut]] = {}
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._numbers = itertools.count()
+        self._closed = False
+
+    def prepare(self, clip: Clip, then: Callable[[Cut | None], None]) -> None:
+        """Makes a cut where one is needed, then calls ``then``; at once where it isn't."""
+        if clip.window.end - clip.window.start > _MOST_SECONDS:
+            then(None)
+            return
+
+        def work() -> None:
+            cut = None
+            with contextlib.suppress(SentrySearchError, OSError):  # then the footage itself is played
+                if decoding_distance(clip.footage, clip.window.start) > SLOW_PIXELS:
+                    cut = self._make(clip)
+            if not self._closed:
+                then(cut)
+
+        threading.Thread(target=work, name="cut", daemon=True).start()
+
+    def ready(self, clip: Clip) -> Cut | None:
+        """The clip's cut, if it is made."""
+        with self._mutex:
+            made = self._made.get(id(clip))
+            return made[1] if made is not None else None
+
+    def close(self) -> None:
+        """Deletes all; may be called twice."""
+        self._closed = True
+        with self._mutex:
+            if self._folder is not None:
+                self._folder.cleanup()
+                self._folder = None
+
+    def _make(self, clip: Clip) -> Cut | None:
+        from sentrysearch.clips import encode_clip
+
+        start = max(0.0, clip.window.start - AROUND_SECONDS)
+        window = Window(clip.window.footage, round(start, 1), round(clip.window.end + AROUND_SECONDS, 1))
+        encoded = encode_clip(clip.footage, window, max_side=_SIDE, key_seconds=_KEY_SECONDS)
+        with self._mutex:
+            if self._closed:
+                return None
+            if self._folder is None:
+                memory = Path("/dev/shm")  # where there is none, the file system's cache is as good
+                where = memory if memory.is_dir() else None
+                self._folder = tempfile.TemporaryDirectory(prefix="accuracy-tui-", dir=where)
+            path = Path(self._folder.name) / f"{next(self._numbers)}.mp4"
+            path.write_bytes(encoded)
+            cut = Cut(path, window.start)
+            self._made[id(clip)] = (clip, cut)
+            while len(self._made) > 3:
+                _, old = self._made.pop(next(iter(self._made)))
+                old.path.unlink(missing_ok=True)
+            return cut
+
+
+def decoding_distance(footage: Footage, seconds: float) -> float:
+    """How many pixels a decoder must decode to show the picture at ``seconds``.
+
+    Raises:
+        OSError: the footage can't be read.
+    """
+    import av
+    import av.error
+
+    try:
+        with av.open(str(footage.path.absolute())) as container:
+            stream = container.streams.video[0]
+            if stream.time_base is None:
+                return 0.0
+            target = seconds + footage.start_time
+            container.seek(int(target / stream.time_base), stream=stream)
+            for packet in container.demux(stream):
+                if packet.pts is not None:
+                    before = max(0.0, target - float(packet.pts * stream.time_base))
+                    return before * (footage.frame_rate or 30.0) * footage.width * footage.height
+    except av.error.FFmpegError as error:
+        raise OSError(str(error)) from error
+    return 0.0
