@@ -1,4 +1,4 @@
-"""Pictures as characters: a cell shows two colours in the shape of some of its quadrants, or of its halves."""
+"""Pictures as characters: a cell shows two colours in the shape of some of its quadrants, or its halves."""
 
 from __future__ import annotations
 

@@ -93,7 +93,11 @@ class Child:
         while True:
             kind, *rest = self.work.get()
             if kind == "request":
-                self._request(rest[0])
+                try:
+                    self._request(rest[0])
+                except Exception as error:  # what mpv refuses once it may do for the next clip
+                    if "clip" in rest[0]:
+                        self.send(event="failed", clip=rest[0]["clip"], reason=str(error))
             elif kind == "ready":
                 self._ready(*rest)
             elif kind == "failed":
@@ -223,7 +227,7 @@ class MpvDeck:
             # The overlay's text is ASS: a backslash or a brace would be a command.
             text = self.shot.caption.replace("\\", "\\\u2060").replace("{", "\\{")
             line = "{\\an8\\fs28\\bord2}" + text + "{\\fs18}\\N y yes   n no   s skip   u undo"
-            self.mpv.command("osd-overlay", "id", "1", "format", "ass-events", "data", line)
+            self.mpv.command("osd-overlay", id=1, format="ass-events", data=line)
 
     def control(self, control: Control) -> None:
         if self.shot is None or not self.ready:

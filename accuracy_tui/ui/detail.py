@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from rich.cells import cell_len
-from textual.content import Content
-from textual.widget import Widget
+from textual.geometry import Region
+from textual.strip import Strip
 
 from accuracy_tui.grid import GLYPHS, Cell, State, outcome_of
 from accuracy_tui.judging import clock
@@ -16,21 +16,12 @@ from accuracy_tui.summary import query_measures
 from accuracy_tui.ui.grid_lines import OUTCOME_STYLES, POINTER, Part, middle_cut, numbers_of
 from accuracy_tui.ui.pass_text import pass_sentence
 from accuracy_tui.ui.safe_text import one_line, padded, right
+from accuracy_tui.ui.styled_lines import StyledLines
 from accuracy_tui.ui.timeline import merged_timeline, timeline
 from accuracy_tui.worker_events import NotRun
 from sentrysearch.text import printable
 from sentrysearch.types import Hit
 
-STYLES = {
-    "dim": "$foreground 55%",
-    "true": "$text-success",
-    "false": "$text-error",
-    "unjudged": "bold $text-warning",
-    "failed": "$text-error",
-    "running": "$text-accent",
-    "title": "bold",
-    "chosen": "reverse bold",
-}
 _VERDICTS = ("", "unjudged", "false", "true", "implied false", "implied true")
 """By outcome."""
 _SIDE_BY_SIDE = 110
@@ -38,7 +29,7 @@ _SIDE_BY_SIDE = 110
 _LONGEST_NAME, _LONGEST_MODEL = 24, 18
 
 
-class DetailPane(Widget):
+class DetailPane(StyledLines, can_focus=False):
     """Shows one cell."""
 
     DEFAULT_CSS = """
@@ -50,25 +41,43 @@ class DetailPane(Widget):
         self.session = session
         self._shown: tuple[str, str] | None = None
         self._hit = 0
+        self._drawn: list[Sequence[Part]] = []
 
     def show(self, cell: tuple[str, str] | None, hit: int) -> None:
-        """Shows this model and query, with one hit (from 0) selected."""
+        """Shows this model and query, with one hit (from 0) selected, as they are now."""
         self._shown, self._hit = cell, hit
+        self.renew()
+
+    def renew(self) -> None:
+        """Draws again what has changed of the cell."""
+        lines = self._lines()
+        before = self._drawn
+        self._drawn = lines
+        for y in range(max(len(lines), len(before))):
+            if lines[y : y + 1] != before[y : y + 1]:
+                self.refresh(Region(0, y, self.size.width, 1))
+
+    def on_resize(self) -> None:
+        self._drawn = self._lines()
         self.refresh()
 
-    def render(self) -> Content:
+    def render_line(self, y: int) -> Strip:
+        parts = self._drawn[y] if y < len(self._drawn) else ()
+        return self.strip_of(_fitted(parts, self.size.width), self.size.width)
+
+    def _lines(self) -> list[Sequence[Part]]:
         width, height = self.size
         if self._shown is None or not width or not height:
-            return Content("")
+            return []
         cell = self.session.grid.cell(*self._shown)
         chosen = cell.hits[min(self._hit, len(cell.hits) - 1)].window if cell.hits else None
         hits = self._hits(cell, height - 1)
         if chosen is None:
-            return _content([self._title(cell, width), *hits], width)
+            return [self._title(cell, width), *hits]
         if width < _SIDE_BY_SIDE:
             title = self._title(cell, width * 6 // 10)
             bar = merged_timeline(self.session, cell, chosen, width - _width(title) - 2)
-            return _content([[*title, Part("  "), *bar], *hits], width)
+            return [[*title, Part("  "), *bar], *hits]
         half = width // 2
         left = [self._title(cell, half - 2), *hits]
         other = list(timeline(self.session, cell, chosen, width - half, height))
@@ -76,7 +85,7 @@ class DetailPane(Widget):
         left += [[]] * (rows - len(left))
         other += [[]] * (rows - len(other))
         joined = [[*_fitted(one, half), *beside] for one, beside in zip(left, other, strict=True)]
-        return _content(joined[:height], width)
+        return [*joined[:height]]
 
     def _title(self, cell: Cell, width: int) -> list[Part]:
         """Query and model, and the cell's numbers where they have room."""
@@ -165,14 +174,3 @@ def _fitted(parts: Sequence[Part], width: int) -> list[Part]:
 
 def _width(parts: Iterable[Part]) -> int:
     return sum(cell_len(text) for text, _ in parts)
-
-
-def _content(lines: Iterable[Sequence[Part]], width: int) -> Content:
-    return Content("\n").join(
-        Content.assemble(*((text, _style_of(style)) for text, style in _fitted(line, width)))
-        for line in lines
-    )
-
-
-def _style_of(names: str) -> str:
-    return " ".join(STYLES[name] for name in names.split())

@@ -119,15 +119,15 @@ class GridLines:
             width = self.layout.query + len(self.models) * self.layout.stride - GAP
             yield Part(one_line(label + "─" * max(0, width - len(label)), width), "dim")
             return
-        marker, at = (" ", "") if hit is None else (POINTER, " row")
+        marker, at = (" ", "") if hit is None else (POINTER, "row")
         room = self.layout.query
-        yield Part(padded(marker + one_line(line.text, room - 3), room), f"query{at}")
+        yield Part(padded(marker + one_line(line.text, room - 3), room), at)
         for name in self.models:
-            here = " cell" if hit is not None and name == model else at
+            here = "cell" if hit is not None and name == model else at
             width = 0
             cell = self._session.grid.cell(name, line.text)
             for text, style in cell_parts(cell, self.layout, hit if name == model else None):
-                yield Part(text, style + here)
+                yield Part(text, f"{style} {here}")
                 width += cell_len(text)
             yield Part(" " * (self.layout.column - width), here)
             yield Part(" " * GAP, at)

@@ -7,56 +7,30 @@ anew for every cell: 35 ms with 500 rows, against 2.)
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import ClassVar
 
-from rich.segment import Segment
-from rich.style import Style
 from textual import events
 from textual.geometry import Region, Size
 from textual.message import Message
-from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from accuracy_tui.benchmark import Query
 from accuracy_tui.live import Change, LiveSession
 from accuracy_tui.ui.grid_cursor import GridCursor
 from accuracy_tui.ui.grid_layout import FIRST_ROWS, first_column
-from accuracy_tui.ui.grid_lines import GridLines
+from accuracy_tui.ui.grid_lines import GridLines, Part
+from accuracy_tui.ui.styled_lines import StyledLines
 
 _PASS_LINE = 1
 
 
-class GridView(ScrollView, can_focus=True, inherit_bindings=False):
+class GridView(StyledLines, can_focus=True):
     """Shows a session's grid and moves a cursor over it; which key does what is up to the screen."""
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = {
-        f"grid--{name}"
-        for name in (
-            *("plain", "dim", "query", "model", "here", "row", "cell", "chosen"),
-            *("running", "filled", "empty", "true", "false", "unjudged", "failed", "best"),
-        )
-    }
     DEFAULT_CSS = """
     GridView {
-        overflow-x: hidden;
+        overflow: hidden auto;
         scrollbar-gutter: stable;
         scrollbar-size-vertical: 1;
-        & > .grid--plain { color: $foreground; }
-        & > .grid--query { color: $foreground; }
-        & > .grid--dim { color: $foreground 55%; }
-        & > .grid--model { text-style: bold; }
-        & > .grid--here { color: $text-accent; text-style: bold underline; }
-        & > .grid--running { color: $text-accent; }
-        & > .grid--filled { background: $accent 30%; }
-        & > .grid--empty { background: $foreground 8%; }
-        & > .grid--true { color: $text-success; }
-        & > .grid--false { color: $text-error; }
-        & > .grid--unjudged { color: $text-warning; text-style: bold; }
-        & > .grid--failed { color: $text-error; }
-        & > .grid--best { color: $text-success; text-style: bold; }
-        & > .grid--row { background: $foreground 7%; }
-        & > .grid--cell { background: $primary 35%; text-style: bold; }
-        & > .grid--chosen { text-style: reverse bold; }
     }
     """
 
@@ -82,7 +56,8 @@ class GridView(ScrollView, can_focus=True, inherit_bindings=False):
         self._cursor = GridCursor(session)
         self._lines = GridLines(session)
         self._lines.show(session.queries, grouped=True)
-        self._styles: dict[str, Style] = {}
+        self._rows: dict[int, Strip] = {}  # those that the cursor isn't on, as they were drawn
+        self._header_drawn: dict[int, list[Part]] = {}
 
     # What the cursor is on
 
@@ -150,11 +125,13 @@ class GridView(ScrollView, can_focus=True, inherit_bindings=False):
         elif change.cells:
             queries = {query for _, query in change.cells}
             if len(queries) > self._body_height:
-                self.refresh()
+                self._draw_all()
                 return
             for query in queries:
                 self._refresh_query(query)
-            self._refresh_lines(FIRST_ROWS, self._lines.layout.numbers)
+            for line in range(FIRST_ROWS, self._lines.layout.header):
+                if list(self._lines.header(line, self._cursor.model)) != self._header_drawn.get(line):
+                    self._refresh_lines(line, 1)
 
     def passes_changed(self) -> None:
         """Draws the line of pass states again."""
@@ -167,51 +144,33 @@ class GridView(ScrollView, can_focus=True, inherit_bindings=False):
         self._scroll_to_cursor()
 
     def notify_style_update(self) -> None:
-        self._styles.clear()
+        self._rows.clear()
         super().notify_style_update()
 
     def render_line(self, y: int) -> Strip:
-        model = self._cursor.model
-        header = self._lines.layout.header
-        row = y - header + self.scroll_offset.y
+        header, width = self._lines.layout.header, self.size.width
         if y < header:
-            parts = self._lines.header(y, model)
-        elif row < len(self._lines.rows):
-            hit = self.hit if row == self._lines.row_of.get(self._cursor.query or "") else None
-            parts = self._lines.row(row, model, hit)
-        else:
-            return Strip.blank(self.size.width, self._style("plain"))
-        plain, at_cursor = self._style("plain"), self._style("row")
-        strip = Strip([Segment(text, self._style(style)) for text, style in parts])
-        on_row = y >= header and hit is not None
-        return strip.adjust_cell_length(self.size.width, at_cursor if on_row else plain)
-
-    def _style(self, names: str) -> Style:
-        """The style of a part; a later name's colours replace those of one before it."""
-        style = self._styles.get(names)
-        if style is None:
-            style = self.get_component_rich_style("grid--plain")
-            for name in names.split():
-                style += self._own_style(f"grid--{name}")
-            self._styles[names] = style
-        return style
-
-    def _own_style(self, component: str) -> Style:
-        """What a component sets itself, its colours mixed with what is below them."""
-        whole, own = self.get_component_rich_style(component), self.get_component_styles(component)
-        return (
-            Style(
-                color=whole.color if own.has_rule("color") else None,
-                bgcolor=whole.bgcolor if own.has_rule("background") else None,
-            )
-            + own.text_style
-        )
+            parts = self._header_drawn[y] = list(self._lines.header(y, self._cursor.model))
+            return self.strip_of(parts, width)
+        row = y - header + self.scroll_offset.y
+        if row >= len(self._lines.rows):
+            return self.strip_of((), width)
+        if row == self._lines.row_of.get(self._cursor.query or ""):
+            return self.strip_of(self._lines.row(row, self._cursor.model, self.hit), width, rest="row")
+        strip = self._rows.get(row)
+        if strip is None:
+            strip = self._rows[row] = self.strip_of(self._lines.row(row, None, None), width)
+        return strip
 
     def _fit(self) -> None:
         """Takes the size and the session's models anew."""
         self._lines.fit(self.size.width, self.size.height)
         self._lines.first = self._first_column()
         self.virtual_size = Size(self.size.width, self._lines.layout.header + len(self._lines.rows))
+        self._draw_all()
+
+    def _draw_all(self) -> None:
+        self._rows.clear()
         self.refresh()
 
     @property
@@ -221,6 +180,7 @@ class GridView(ScrollView, can_focus=True, inherit_bindings=False):
     def _refresh_query(self, query: str | None) -> None:
         row = self._lines.row_of.get(query or "")
         if row is not None:
+            self._rows.pop(row, None)
             y = row - self.scroll_offset.y
             if 0 <= y < self._body_height:
                 self._refresh_lines(self._lines.layout.header + y, 1)
@@ -255,7 +215,7 @@ class GridView(ScrollView, can_focus=True, inherit_bindings=False):
         first = self._first_column()
         if first != self._lines.first:
             self._lines.first = first
-            self.refresh()
+            self._draw_all()
         row = self._lines.row_of.get(self._cursor.query or "")
         if row is None or not self.size.height:
             return
@@ -299,4 +259,4 @@ class GridView(ScrollView, can_focus=True, inherit_bindings=False):
         first = max(0, min(self._lines.first + step, last))
         if first != self._lines.first:
             self._lines.first = first
-            self.refresh()
+            self._draw_all()
