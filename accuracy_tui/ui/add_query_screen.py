@@ -36,7 +36,7 @@ class AddQueryScreen(ModalScreen[Query | None]):
         width: 76; max-width: 100%; height: auto; padding: 1 2; background: $surface; border: round $border;
     }
     AddQueryScreen Static { width: 1fr; height: auto; }
-    AddQueryScreen Input { height: 1; border: none; padding: 0 1; margin: 1 0; background: $boost; }
+    AddQueryScreen Input { padding: 0 1; margin: 1 0; background: $boost; }
     AddQueryScreen #problem { color: $text-error; display: none; }
     AddQueryScreen #problem.said { display: block; }
     AddQueryScreen #keys { color: $text-muted; margin-top: 1; }
@@ -49,7 +49,7 @@ class AddQueryScreen(ModalScreen[Query | None]):
     def compose(self) -> ComposeResult:
         with Vertical():
             yield Static("Add a query; models that have a run search it at once")
-            yield Input(placeholder="what to look for", id="query", select_on_focus=False)
+            yield Input(placeholder="what to look for", compact=True)
             for group in GROUPS:
                 yield _Group(group)
             yield Static(id="problem")

@@ -13,7 +13,6 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from accuracy_tui.model_choices import ModelChoice, model_choice, model_choices
-from accuracy_tui.ui.detail import STYLES
 from accuracy_tui.ui.pass_text import pass_sentence, pass_style, pass_text
 from accuracy_tui.ui.safe_text import one_line, padded, plain
 from accuracy_tui.worker_events import Loading, NotRun, PassState, is_active
@@ -21,9 +20,17 @@ from accuracy_tui.worker_events import Loading, NotRun, PassState, is_active
 if TYPE_CHECKING:
     from accuracy_tui.ui.app import ConsoleApp
 
-_NAME, _STATE = 22, 26
+_NAME, _STATE = 22, 20
 """Cells of a model's name and of its state in the list."""
 _TICK_SECONDS = 0.5
+_STYLES = {
+    "dim": "$text-muted",
+    "true": "$text-success",
+    "download": "$text-warning",
+    "failed": "$text-error",
+    "running": "$text-accent",
+}
+"""Colours, which only repeat what the words say."""
 
 
 class PassesScreen(ModalScreen[None]):
@@ -47,8 +54,8 @@ class PassesScreen(ModalScreen[None]):
     }
     PassesScreen Static { width: 1fr; height: auto; }
     PassesScreen #title { text-style: bold; }
-    PassesScreen OptionList { height: auto; max-height: 1fr; border: none; padding: 0; margin: 1 0; }
-    PassesScreen Input { height: 1; border: none; padding: 0 1; background: $boost; display: none; }
+    PassesScreen OptionList { height: auto; max-height: 1fr; padding: 0; margin: 1 0; }
+    PassesScreen Input { padding: 0 1; background: $boost; display: none; }
     PassesScreen Input.open { display: block; }
     PassesScreen #about { height: 3; }
     PassesScreen #said { color: $text-warning; height: 1; }
@@ -59,6 +66,7 @@ class PassesScreen(ModalScreen[None]):
         super().__init__()
         self._choices: dict[str, ModelChoice] = {}
         self._shown: dict[str, Content] = {}
+        self._stopping: str | None = None
 
     @property
     def console(self) -> ConsoleApp:
@@ -68,13 +76,12 @@ class PassesScreen(ModalScreen[None]):
     def compose(self) -> ComposeResult:
         with Vertical():
             yield Static("Models and passes", id="title")
-            yield OptionList(markup=False)
+            yield OptionList(markup=False, compact=True)
             yield Static(id="about")
             yield Static(id="said")
-            yield Input(placeholder="a hub id (Organisation/Name), a folder or a listed model", id="name")
+            yield Input(placeholder="a hub id (Organisation/Name), a folder or a listed model", compact=True)
             yield Static(
-                "enter run, run again   c cancel   A run all without a run   C cancel all   "
-                "n name another model   esc close",
+                "enter run   c cancel   A run all missing   C cancel all   n other model   esc close",
                 id="keys",
             )
 
@@ -89,6 +96,9 @@ class PassesScreen(ModalScreen[None]):
         """A pass made progress."""
         if not self.is_mounted:
             return
+        if self._stopping is not None and not is_active(self._state(self._stopping)):
+            self._stopping = None
+            self._say("")
         if self._choices.keys() >= set(self.console.session.models):
             self._refresh()
         else:
@@ -128,15 +138,15 @@ class PassesScreen(ModalScreen[None]):
         state = self._state(choice.name)
         room = max(0, self.query_one(Vertical).content_size.width - 2 - _NAME - _STATE - 4)
         if choice.obstacle is not None:
-            note, style = choice.obstacle.what, STYLES["failed"]
+            note, style = choice.obstacle.what, _STYLES["failed"]
         elif choice.download is not None and isinstance(state, NotRun):
-            note, style = choice.download.what, STYLES["unjudged"]
+            note, style = choice.download.what, _STYLES["download"]
         else:
-            note, style = choice.summary, STYLES["dim"]
+            note, style = choice.summary, _STYLES["dim"]
         return Content.assemble(
-            (padded(choice.name, _NAME), "bold" if choice.can_run else STYLES["dim"]),
+            (padded(choice.name, _NAME), "bold" if choice.can_run else _STYLES["dim"]),
             "  ",
-            (padded(pass_text(state, _STATE), _STATE), STYLES[pass_style(state)]),
+            (padded(pass_text(state, _STATE), _STATE), _STYLES[pass_style(state)]),
             "  ",
             (one_line(note, room), style),
         )
@@ -203,6 +213,7 @@ class PassesScreen(ModalScreen[None]):
         if name is None:
             return
         if is_active(self._state(name)):
+            self._stopping = name
             self._say(f"stopping {name} …")
             self.console.worker.cancel(name)
         else:
