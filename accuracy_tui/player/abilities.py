@@ -14,7 +14,7 @@ import tty
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from accuracy_tui.player.blocks import NO_COLOUR, PALETTE, TRUE_COLOUR
+from accuracy_tui.player.colours import NO_COLOUR, PALETTE, TRUE_COLOUR
 
 ANSWER_SECONDS = 0.4
 """How long a terminal may take to answer; one at the end of a slow line counts as one without pictures."""

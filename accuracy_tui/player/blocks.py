@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from accuracy_tui.player.colours import NO_COLOUR, PALETTE, TRUE_COLOUR
+
 QUADRANTS = " ▘▝▀▖▌▞▛▗▚▐▜▄▙▟█"
 """By the pixels that have the foreground colour: 1 top left, 2 top right, 4 bottom left, 8 bottom right."""
-
-TRUE_COLOUR, PALETTE, NO_COLOUR = "truecolor", "256", "none"
 
 _STEPS = 5
 """Bits a channel: what a dashcam's noise changes from picture to picture isn't sent again."""

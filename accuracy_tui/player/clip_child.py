@@ -6,7 +6,7 @@ call into it, and what it prints would land on the terminal.
 
 ::
 
-    python -m accuracy_tui.player.clip_child SOCKET_FD OUTPUT [MEMORY_FD SLOT_BYTES SLOTS FPS]
+    python -m accuracy_tui.player.clip_child SOCKET_FD OUTPUT [OPTIONS | MEMORY_FD SLOT_BYTES SLOTS FPS]
     ← {"event": "ready", "backend": "mpv" | "av"}      or {"event": "failed", "reason": …} and the end
     → {"do": "show" | "prefetch", "clip": 1, "path": …, "start": 12.0, "end": 13.0, "margin": 5.0,
        "caption": …, "title": …, "width": 240, "height": 160}
@@ -17,7 +17,7 @@ call into it, and what it prints would land on the terminal.
     ← {"event": "key", "clip": 1, "key": "y"}
     → {"do": "control", "control": "pause"}   {"do": "hide"}
 
-``OUTPUT`` is x11 or wlshm for a window, ``memory`` for pictures in memory. Times are the file's as a player
+``OUTPUT`` is mpv's (x11 or wlshm for a window), or ``memory``; ``OPTIONS`` are more of mpv's, in JSON. Times are the file's as a player
 shows them. It ends when the socket closes.
 """
 
@@ -166,15 +166,14 @@ class Child:
 class MpvDeck:
     """One mpv core."""
 
-    def __init__(self, child: Child, output: str, pictures: Pictures | None) -> None:
+    def __init__(self, child: Child, output: str, pictures: Pictures | None, more: dict[str, str]) -> None:
         from accuracy_tui.player.mpv_core import make_mpv
 
         self._child = child
         self._complaints: list[str] = []
         self._pictures = pictures
-        more = {"keepaspect": "yes"}
         if pictures is not None:
-            more |= {"sws-scaler": "bilinear", "sws-fast": "yes"}
+            more = {"sws-scaler": "bilinear", "sws-fast": "yes"}
         self.mpv = make_mpv("libmpv" if pictures is not None else output, self._complaints, **more)
         self.shot: Shot | None = None
         self.ready = False
@@ -223,7 +222,7 @@ class MpvDeck:
         self.mpv["ab-loop-b"] = str(self.shot.end + margin)
 
     def _caption(self) -> None:
-        if self._pictures is None and self.shot is not None:
+        if self._pictures is None and self.shot is not None and self.shot.caption:
             # The overlay's text is ASS: a backslash or a brace would be a command.
             text = self.shot.caption.replace("\\", "\\\u2060").replace("{", "\\{")
             line = "{\\an8\\fs28\\bord2}" + text + "{\\fs18}\\N y yes   n no   s skip   u undo"
@@ -402,7 +401,8 @@ def main(arguments: list[str]) -> None:
         if os.environ.get("ACCURACY_TUI_NO_MPV"):
             raise ImportError("left out as ACCURACY_TUI_NO_MPV is set")
         # One window shows one clip; in memory the next one waits on a deck of its own.
-        child.decks = [MpvDeck(child, output, pictures) for _ in range(1 if pictures is None else 2)]
+        more = json.loads(arguments[2]) if pictures is None and len(arguments) > 2 else {}
+        child.decks = [MpvDeck(child, output, pictures, more) for _ in range(1 if pictures is None else 2)]
         backend = "mpv"
     except (ImportError, OSError) as error:  # python-mpv raises OSError where it finds no libmpv
         if pictures is None:

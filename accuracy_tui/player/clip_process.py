@@ -28,6 +28,7 @@ class ClipProcess:
         on_message: called on a thread of its own with each event; then once with ``{"event": "ended",
             "reason": …}`` however the child ends, unless ``close`` was called.
         descriptors: further ones that the child inherits.
+        stdout: where its output goes; None for where it harms nobody.
 
     Raises:
         PlayerError: it cannot start, or can show nothing.
@@ -40,6 +41,7 @@ class ClipProcess:
         *,
         environ: Mapping[str, str],
         descriptors: Sequence[int] = (),
+        stdout: int | None = None,
     ) -> None:
         self._on_message = on_message
         self._closed = False
@@ -60,7 +62,7 @@ class ClipProcess:
                     ],
                     pass_fds=[theirs.fileno(), *descriptors],
                     stdin=subprocess.DEVNULL,
-                    stdout=self._log,
+                    stdout=self._log if stdout is None else stdout,
                     stderr=self._log,
                     env=dict(environ),
                     start_new_session=True,  # what the terminal sends is for the console

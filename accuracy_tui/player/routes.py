@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 from accuracy_tui.player import PlayerError
 from accuracy_tui.player.clip_player import ClipPlayer, OnEvent
 from accuracy_tui.player.display import find_display
 from accuracy_tui.pool import PoolItem
+
+if TYPE_CHECKING:
+    from accuracy_tui.player.abilities import Abilities
 
 ROUTES = ("window", "inline", "terminal", "browser")
 
@@ -33,7 +37,13 @@ def routes_here(environ: Mapping[str, str], wanted: str | None = None) -> list[s
 
 
 def open_player(
-    route: str, on_event: OnEvent, *, environ: Mapping[str, str], allowed: Allowed, fps: float = 8.0
+    route: str,
+    on_event: OnEvent,
+    *,
+    environ: Mapping[str, str],
+    allowed: Allowed,
+    fps: float = 8.0,
+    abilities: Abilities | None = None,
 ) -> ClipPlayer:
     """The player of a route; may take a second, and is called on a thread that may wait.
 
@@ -41,6 +51,7 @@ def open_player(
         on_event: called on the player's threads.
         allowed: whether an item may be shown at all; what is served to a browser is nothing else.
         fps: pictures a second at most, where the console draws them.
+        abilities: what the terminal can show; None for text alone.
 
     Raises:
         PlayerError: it can't be used here; says what to do.
@@ -56,7 +67,7 @@ def open_player(
     if route == "terminal":
         from accuracy_tui.player.terminal import TerminalClips
 
-        return TerminalClips(on_event, environ)
+        return TerminalClips(on_event, environ, abilities)
     if route == "browser":
         from accuracy_tui.player.browser import BrowserClips
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import signal
+import sys
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import App
@@ -23,6 +25,7 @@ from sentrysearch.errors import BadInput
 if TYPE_CHECKING:
     from accuracy_tui.judging_round import JudgingRound
     from accuracy_tui.pass_worker import PassWorker
+    from accuracy_tui.player.abilities import Abilities
     from accuracy_tui.ui.player_desk import PlayerDesk, PlayerOpened
 
 _POLL_SECONDS = 2.0
@@ -37,6 +40,7 @@ class ConsoleApp(App[int]):
         worker: runs passes; its events arrive here as messages.
         options: from the command line.
         state: where the last session was left; None to read it.
+        abilities: the terminal's; None where there is none.
     """
 
     ENABLE_COMMAND_PALETTE = True
@@ -52,11 +56,13 @@ class ConsoleApp(App[int]):
         options: ConsoleOptions,
         *,
         state: ConsoleState | None = None,
+        abilities: Abilities | None = None,
     ) -> None:
         super().__init__()
         self.session = session
         self.worker = worker
         self.options = options
+        self.abilities = abilities
         self.state = load_state(session.benchmark) if state is None else state
         self._order: JudgingOrder | None = None
         self._desk: PlayerDesk | None = None
@@ -308,7 +314,10 @@ class ConsoleApp(App[int]):
 
 def run_console(session: LiveSession, worker: PassWorker, options: ConsoleOptions) -> int:
     """Shows the console until the user leaves; the exit status."""
-    app = ConsoleApp(session, worker, options)
+    from accuracy_tui.player.abilities import ask
+
+    abilities = ask(sys.stdin.fileno(), os.environ)
+    app = ConsoleApp(session, worker, options, abilities=abilities)
     try:
         status = app.run(mouse=options.mouse)
     finally:

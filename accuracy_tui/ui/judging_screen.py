@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, ClassVar, cast
 
-from textual.app import ComposeResult
+from textual.app import ComposeResult, SuspendNotSupported
 from textual.binding import BindingType
 from textual.containers import Horizontal
 from textual.content import Content
@@ -113,7 +113,11 @@ class JudgingScreen(Screen[None]):
     def compose(self) -> ComposeResult:
         yield Static(id="query")
         with Horizontal(id="middle"):
-            yield PictureView(pictures=self.console.options.pictures, fps=self.console.options.fps)
+            yield PictureView(
+                pictures=self.console.options.pictures,
+                fps=self.console.options.fps,
+                abilities=self.console.abilities,
+            )
             yield Filmstrip()
         yield Static(id="place", classes="line")
         yield Static(id="loop", classes="line")
@@ -151,6 +155,7 @@ class JudgingScreen(Screen[None]):
         else:
             self._picture_text(f"{desk.route_line} …")
             desk.show(clip)
+            self._take_terminal()
 
     def _make(self, ask: Ask) -> Clip | None:
         footage = self.console.session.footages.get(ask.item.window.footage)
@@ -276,6 +281,7 @@ class JudgingScreen(Screen[None]):
             return
         desk = self.console.desk
         source = desk.player
+        self._take_terminal()
         self.query_one(PictureView).attach(source if desk.route == "inline" else None)  # type: ignore[arg-type]
         self._draw_loop()
 
@@ -284,6 +290,37 @@ class JudgingScreen(Screen[None]):
         if self.console.desk.route is None:
             self._seen_at = self._now()
             self._picture_text(self._command)
+
+    def _take_terminal(self) -> None:
+        """Where clips take the whole terminal, plays this one there, once what was drawn is on the screen."""
+        if self.console.desk.route == "terminal" and self.console.desk.player is not None:
+            self.call_later(self._play_there, self._clip)
+
+    def _play_there(self, clip: Clip | None) -> None:
+        from accuracy_tui.player.terminal import TerminalClips
+
+        player = self.console.desk.player
+        if clip is None or clip is not self._clip or not isinstance(player, TerminalClips):
+            return
+        failure: PlayerError | None = None
+        key = ""
+        try:
+            with self.app.suspend():
+                try:
+                    key = player.play(clip)
+                except PlayerError as error:
+                    failure = error
+        except SuspendNotSupported:
+            failure = PlayerError("this console can't be suspended")
+        self.refresh(layout=True)
+        if failure is not None:
+            self._route_failed("terminal", failure)
+        elif key == "v":
+            self.action_next_route()
+        else:
+            self._seen_at = self._now() - GUARD_SECONDS  # seen long enough, there
+            self._answered_at = 0.0
+            self._player_key(key)
 
     def _player_key(self, key: str) -> None:
         actions: dict[str, Callable[[], None]] = {

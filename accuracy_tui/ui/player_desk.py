@@ -132,7 +132,12 @@ class PlayerDesk:
 
         try:
             player = open_player(
-                route, self._event, environ=os.environ, allowed=self._allowed, fps=self._app.options.fps
+                route,
+                self._event,
+                environ=os.environ,
+                allowed=self._allowed,
+                fps=self._app.options.fps,
+                abilities=self._app.abilities,
             )
         except PlayerError as error:
             self._app.post_message(PlayerOpened(route, None, error))
