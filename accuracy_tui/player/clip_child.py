@@ -17,8 +17,8 @@ call into it, and what it prints would land on the terminal.
     ← {"event": "key", "clip": 1, "key": "y"}
     → {"do": "control", "control": "pause"}   {"do": "hide"}
 
-``OUTPUT`` is mpv's (x11 or wlshm for a window), or ``memory``; ``OPTIONS`` are more of mpv's, in JSON. Times are the file's as a player
-shows them. It ends when the socket closes.
+``OUTPUT`` is mpv's (x11 or wlshm for a window), or ``memory``; ``OPTIONS`` are more of mpv's, in JSON. Times
+are the file's as a player shows them. It ends when the socket closes.
 """
 
 from __future__ import annotations

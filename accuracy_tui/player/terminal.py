@@ -11,7 +11,7 @@ import termios
 import threading
 import time
 import tty
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from accuracy_tui.player import PlayerError
@@ -112,10 +112,14 @@ class TerminalClips:
                 width=0,
                 height=0,
             )
-            for row, text in ((size.lines - 1, clip.caption), (size.lines, _HELP)):
-                screen.write(f"\x1b[{row};1H\x1b[0m\x1b[2K{printable(text)[: size.columns - 1]}")
-            screen.flush()
-            return _answer(keyboard.fileno(), playing, process)
+            lines = ((size.lines - 1, printable(clip.caption)), (size.lines, _HELP))
+            below = "".join(f"\x1b[{row};1H\x1b[0m\x1b[2K{text[: size.columns - 1]}" for row, text in lines)
+
+            def draw() -> None:
+                screen.write(below)
+                screen.flush()
+
+            return _answer(keyboard.fileno(), playing, process, draw)
         finally:
             if process is not None:
                 process.close()
@@ -156,9 +160,17 @@ class _Playing:
                 self.problem = message["reason"]
 
 
-def _answer(keyboard: int, playing: _Playing, process: ClipProcess) -> str:
-    last = 0.0
+def _answer(keyboard: int, playing: _Playing, process: ClipProcess, draw: Callable[[], None]) -> str:
+    """The key that answers.
+
+    Args:
+        draw: writes the lines below the picture, which mpv wipes when it begins.
+    """
+    last = drawn = 0.0
     while True:
+        if time.monotonic() - drawn > 1 or (playing.shown_at is not None and drawn < playing.shown_at):
+            drawn = time.monotonic()
+            draw()
         if playing.problem is not None:
             raise PlayerError(playing.problem)
         if not select.select([keyboard], [], [], 0.1)[0]:
