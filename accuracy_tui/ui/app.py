@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import re
 import signal
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import App
@@ -20,7 +22,8 @@ from accuracy_tui.live import Change, LiveSession
 from accuracy_tui.ui.grid_screen import GridScreen
 from accuracy_tui.ui.messages import PlayerReported, WorkerReported
 from accuracy_tui.worker_events import NotRun, is_active
-from sentrysearch.errors import BadInput
+from sentrysearch.errors import BadInput, SentrySearchError
+from sentrysearch.text import printable
 
 if TYPE_CHECKING:
     from accuracy_tui.judging_round import JudgingRound
@@ -253,7 +256,21 @@ class ConsoleApp(App[int]):
         """Writes the table and more to files."""
         from accuracy_tui.ui.export_screen import ExportScreen
 
-        self.push_screen(ExportScreen())
+        def draw(picture: Path | None) -> None:
+            if picture is not None:  # once the dialog is gone
+                self.call_after_refresh(self._write_picture, picture)
+
+        self.push_screen(ExportScreen(), draw)
+
+    def _write_picture(self, path: Path) -> None:
+        from accuracy_tui.atomic import write_atomically
+
+        svg = self.export_screenshot(title=f"accuracy-tui · {printable(self.session.benchmark.name)}")
+        try:
+            # Fonts are the reader's own: a picture that loads them from elsewhere tells who looks at it.
+            write_atomically(path, re.sub(r"@font-face \{.*?\}", "", svg, flags=re.DOTALL))
+        except SentrySearchError as error:
+            self.say(str(error))
 
     # The end
 
