@@ -21,7 +21,7 @@ from accuracy_tui.judging_order import JudgingOrder
 from accuracy_tui.live import Change, LiveSession
 from accuracy_tui.ui.grid_screen import GridScreen
 from accuracy_tui.ui.messages import PlayerReported, WorkerReported
-from accuracy_tui.worker_events import NotRun, is_active
+from accuracy_tui.worker_events import FootageFailed, FootageRead, FootageReading, NotRun, is_active
 from sentrysearch.errors import BadInput, SentrySearchError
 from sentrysearch.text import printable
 
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from accuracy_tui.judging_round import JudgingRound
     from accuracy_tui.pass_worker import PassWorker
     from accuracy_tui.player.abilities import Abilities
+    from accuracy_tui.ui.ending import Ending
     from accuracy_tui.ui.player_desk import PlayerDesk, PlayerOpened
 
 _POLL_SECONDS = 2.0
-_SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 
 
 class ConsoleApp(App[int]):
@@ -66,6 +66,8 @@ class ConsoleApp(App[int]):
         self.worker = worker
         self.options = options
         self.abilities = abilities
+        self.ending: Ending | None = None
+        """What watches for signals, in the real program."""
         self.state = load_state(session.benchmark) if state is None else state
         self._order: JudgingOrder | None = None
         self._desk: PlayerDesk | None = None
@@ -79,7 +81,8 @@ class ConsoleApp(App[int]):
     def on_mount(self) -> None:
         if self.state.theme in self.available_themes:
             self.theme = self.state.theme or self.theme
-        self._catch_signals()
+        if self.ending is not None:
+            self.ending.tell(asyncio.get_running_loop(), self.ended_by)
         self.push_screen(GridScreen())
         self.set_interval(_POLL_SECONDS, self._poll)
         self.call_after_refresh(self._begin)
@@ -172,7 +175,7 @@ class ConsoleApp(App[int]):
             self.take(change)
             self._tell_judging(change)
         self.grid_screen.passes_changed()
-        if self.session.footage_line or self.session.notes:
+        if isinstance(message.event, FootageReading | FootageRead | FootageFailed):
             self.grid_screen.show_title()
         self.say_notes()
         for screen in self.screen_stack:
@@ -316,27 +319,27 @@ class ConsoleApp(App[int]):
             self._desk.close()
         self.worker.close()
 
-    def _catch_signals(self) -> None:
-        loop = asyncio.get_running_loop()
-        for number in _SIGNALS:
-            with contextlib.suppress(ValueError, RuntimeError, NotImplementedError):  # not the main thread
-                if signal.getsignal(number) != signal.SIG_IGN:  # nohup
-                    loop.add_signal_handler(number, self._signalled, number)
-
-    def _signalled(self, number: signal.Signals) -> None:
+    def ended_by(self, number: int) -> None:
+        """A signal, or the terminal that is gone, ends it; the YAML is brought up to date on the way."""
         self.received = signal.Signals(number)
         self.save()
+        if self.session.judgments is not None and not self.session.judgments.read_only:
+            with contextlib.suppress(SentrySearchError):  # the next start makes up for it
+                self.session.judgments.sync()
         self.exit(128 + number)
 
 
 def run_console(session: LiveSession, worker: PassWorker, options: ConsoleOptions) -> int:
     """Shows the console until the user leaves; the exit status."""
     from accuracy_tui.player.abilities import ask
+    from accuracy_tui.ui.ending import Ending
 
-    abilities = ask(sys.stdin.fileno(), os.environ)
-    app = ConsoleApp(session, worker, options, abilities=abilities)
-    try:
-        status = app.run(mouse=options.mouse)
-    finally:
-        app.close_all()
+    keyboard = sys.stdin.fileno()
+    app = ConsoleApp(session, worker, options, abilities=ask(keyboard, os.environ))
+    with Ending(keyboard, app.close_all) as ending:
+        app.ending = ending
+        try:
+            status = app.run(mouse=options.mouse)
+        finally:
+            app.close_all()
     return app.return_code or status or 0

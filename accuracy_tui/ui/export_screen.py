@@ -10,10 +10,10 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
 from textual.screen import ModalScreen
-from textual.widgets import Input, SelectionList, Static
-from textual.widgets.selection_list import Selection
+from textual.widgets import Input, Static
 
 from accuracy_tui.export import DESCRIPTIONS, FORMS, export, file_stem
+from accuracy_tui.ui.choice_list import ChoiceList
 from accuracy_tui.ui.safe_text import plain
 from sentrysearch.errors import SentrySearchError
 
@@ -24,7 +24,7 @@ PICTURE = "picture"
 
 
 class ExportScreen(ModalScreen["Path | None"]):
-    """Chooses forms and a folder; Enter in either writes. Its result is where a picture of the table is wanted."""
+    """Chooses forms and a folder. Its result is where a picture of the table is wanted."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "dismiss(None)", "close", show=False),
@@ -37,7 +37,7 @@ class ExportScreen(ModalScreen["Path | None"]):
         width: 72; max-width: 100%; height: auto; max-height: 100%;
         padding: 0 2; background: $surface; border: round $border;
     }
-    ExportScreen SelectionList { height: auto; border: none; padding: 0; margin: 1 0; }
+    ExportScreen ChoiceList { margin: 1 0; }
     ExportScreen Input { border: none; height: 1; padding: 0; background: $panel; }
     ExportScreen #problem { color: $text-error; }
     ExportScreen Static { height: auto; }
@@ -52,13 +52,7 @@ class ExportScreen(ModalScreen["Path | None"]):
         described = {**DESCRIPTIONS, PICTURE: "the table's screen as SVG"}
         with Vertical():
             yield Static(Content.styled("Export", "bold"))
-            yield SelectionList[str](
-                *(
-                    Selection(f"{form:9} {described[form]}", form, form == "markdown")
-                    for form in (*FORMS, PICTURE)
-                ),
-                compact=True,
-            )
+            yield ChoiceList([(form, described[form]) for form in (*FORMS, PICTURE)], ["markdown"])
             yield Static(Content("into the folder"))
             yield Input(value=str(self.console.session.benchmark.path.parent / "export"), compact=True)
             yield Static(id="problem")
@@ -76,7 +70,7 @@ class ExportScreen(ModalScreen["Path | None"]):
             )
 
     def action_write(self) -> None:
-        forms = set(self.query_one(SelectionList).selected)
+        forms = self.query_one(ChoiceList).chosen
         folder = Path(self.query_one(Input).value).expanduser()
         problem = self.query_one("#problem", Static)
         if not forms:

@@ -57,6 +57,7 @@ class GridView(StyledLines, can_focus=True):
         self._lines = GridLines(session)
         self._lines.show(session.queries, grouped=True)
         self._rows: dict[int, Strip] = {}  # those that the cursor isn't on, as they were drawn
+        self._numbers_due = False
         self._header_drawn: dict[int, list[Part]] = {}
 
     # What the cursor is on
@@ -129,13 +130,20 @@ class GridView(StyledLines, can_focus=True):
                 return
             for query in queries:
                 self._refresh_query(query)
-            for line in range(FIRST_ROWS, self._lines.layout.header):
-                if list(self._lines.header(line, self._cursor.model)) != self._header_drawn.get(line):
-                    self._refresh_lines(line, 1)
+            # The cells first: the numbers take longer to compute than all the rest.
+            if not self._numbers_due:
+                self._numbers_due = True
+                self.call_after_refresh(self._refresh_numbers)
 
     def passes_changed(self) -> None:
         """Draws the line of pass states again."""
         self._refresh_lines(_PASS_LINE, 1)
+
+    def _refresh_numbers(self) -> None:
+        self._numbers_due = False
+        for line in range(FIRST_ROWS, self._lines.layout.header):
+            if list(self._lines.header(line, self._cursor.model)) != self._header_drawn.get(line):
+                self._refresh_lines(line, 1)
 
     # Drawing
 
