@@ -12,6 +12,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from accuracy_tui.player import PlayerError
+from sentrysearch.text import printable
 from sentrysearch.types import Footage, Window
 
 if TYPE_CHECKING:  # a console that shows no pictures needs no numpy
@@ -32,8 +33,12 @@ class Clip:
 
     footage: Footage
     window: Window
-    caption: str
-    """The query, to be shown with the picture; printable."""
+    query: str
+
+    @property
+    def caption(self) -> str:
+        """The query as it may be shown with the picture."""
+        return printable(self.query)
 
 
 class Control(Enum):

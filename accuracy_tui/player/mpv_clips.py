@@ -122,7 +122,7 @@ class _MpvClips:
             start=round(window.start - shift, 3),
             end=round(window.end - shift, 3),
             margin=AROUND_SECONDS,
-            caption=printable(clip.caption),
+            caption=clip.caption,
             title=printable(f"{clip.footage.name}  {window.start:.1f}–{window.end:.1f} s"),
             width=width,
             height=height,

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 from accuracy_tui.player import PlayerError
 from accuracy_tui.player.clip_player import AROUND_SECONDS, Clip, Control, OnEvent
 from accuracy_tui.player.clip_process import ClipProcess
-from sentrysearch.text import printable
 
 if TYPE_CHECKING:
     from accuracy_tui.player.abilities import Abilities
@@ -112,7 +111,7 @@ class TerminalClips:
                 width=0,
                 height=0,
             )
-            lines = ((size.lines - 1, printable(clip.caption)), (size.lines, _HELP))
+            lines = ((size.lines - 1, clip.caption), (size.lines, _HELP))
             below = "".join(f"\x1b[{row};1H\x1b[0m\x1b[2K{text[: size.columns - 1]}" for row, text in lines)
 
             def draw() -> None:

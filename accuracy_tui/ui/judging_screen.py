@@ -140,7 +140,11 @@ class JudgingScreen(Screen[None]):
             return
         ready, self._next = self._next, None
         self._seen_at, self._position = None, None
-        clip = ready if ready is not None and _item(ready) == _key(ask.item) else self._make(ask)
+        clip = (
+            ready
+            if ready is not None and PoolItem(ready.query, ready.window) == ask.item
+            else self._make(ask)
+        )
         self._clip = clip
         self._draw()
         self.query_one(Filmstrip).clear()
@@ -161,7 +165,7 @@ class JudgingScreen(Screen[None]):
         footage = self.console.session.footages.get(ask.item.window.footage)
         if footage is None:
             return None
-        return Clip(footage, ask.item.window, printable(ask.item.query))
+        return Clip(footage, ask.item.window, ask.item.query)
 
     def _prefetch(self) -> None:
         upcoming = self.asks.upcoming
@@ -427,14 +431,6 @@ class JudgingScreen(Screen[None]):
 
     def action_suspend_process(self) -> None:
         self.app.action_suspend_process()
-
-
-def _key(item: PoolItem) -> tuple[str, object]:
-    return printable(item.query), item.window
-
-
-def _item(clip: Clip) -> tuple[str, object]:
-    return clip.caption, clip.window
 
 
 def _keys(width: int) -> Content:
