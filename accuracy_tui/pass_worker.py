@@ -8,11 +8,11 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from accuracy_tui.benchmark import Benchmark, Query
+from accuracy_tui.pass_queue import PassQueue, Wanted
 from accuracy_tui.worker_events import (
     FootageFailed,
     FootageRead,
@@ -36,20 +36,6 @@ _END_SECONDS = 2.0
 _JOIN_SECONDS = 1.0
 
 OnEvent = Callable[[WorkerEvent], None]
-
-
-@dataclass(slots=True)
-class _Wanted:
-    """Something queued or under way."""
-
-    model: str | None
-    """None for reading the footage."""
-    merge: bool = False
-    cancelled: bool = False
-    interruptible: bool = False
-    """Whether it can stop by itself, which a model that is being loaded can't."""
-    settled: bool = False
-    """Whether its last event has been reported."""
 
 
 class PassWorker:
@@ -89,8 +75,7 @@ class PassWorker:
         self._thread: threading.Thread | None = None
         # Of the worker's thread alone:
         self._queries = {query.text: query for query in benchmark.queries}
-        self._queue: list[_Wanted] = []
-        self._current: _Wanted | None = None
+        self._queue = PassQueue()
         self._deadline: float | None = None
         self._footages: tuple[Footage, ...] | None = None
         self._footage_failure: str | None = None
@@ -160,48 +145,37 @@ class PassWorker:
 
     def _want_footage(self) -> None:
         self._footage_failure = None
-        if not any(wanted.model is None for wanted in self._all()):
-            self._queue.insert(0, _Wanted(None))
+        self._queue.want_footage()
 
     def _want_models(self, models: Sequence[str], queries: Sequence[Query] | None) -> None:
         if queries is not None:
             self._queries = {query.text: query for query in queries}
-        for model in models:
-            self._want(model, merge=False)
+        self._want(models, merge=False)
 
     def _want_added(self, queries: Sequence[Query], models: Sequence[str]) -> None:
         self._queries |= {query.text: query for query in queries}
-        for model in models:
-            self._want(model, merge=True)
+        self._want(models, merge=True)
 
-    def _want(self, model: str, *, merge: bool) -> None:
+    def _want(self, models: Sequence[str], *, merge: bool) -> None:
         self._footage_failure = None  # it may have been put in its place meanwhile
-        queued = next((wanted for wanted in self._queue if wanted.model == model), None)
-        running = self._current if self._current is not None and self._current.model == model else None
-        if queued is not None:
-            queued.merge = queued.merge and merge
-            return
-        if running is not None and not running.cancelled and not merge and not running.merge:
-            return
-        self._queue.append(_Wanted(model, merge))
-        if running is None:
-            self._report(ModelWaiting(model))
+        for model in models:
+            if self._queue.want(model, merge=merge):
+                self._report(ModelWaiting(model))
 
     def _cancel(self, model: str) -> None:
-        queued = [wanted for wanted in self._queue if wanted.model == model]
-        self._queue = [wanted for wanted in self._queue if wanted.model != model]
-        current = self._current
+        waited = self._queue.waits(model)
+        self._queue.drop(model)
+        current = self._queue.current
         if current is not None and current.model == model:
             self._stop(current)
-        elif queued:
+        elif waited:
             self._report(ModelCancelled(model))
 
     def _cancel_all(self) -> None:
-        for model in list(dict.fromkeys(wanted.model for wanted in self._all())):
-            if model is not None:
-                self._cancel(model)
+        for model in self._queue.models:
+            self._cancel(model)
 
-    def _stop(self, current: _Wanted) -> None:
+    def _stop(self, current: Wanted) -> None:
         if current.cancelled or self._child is None:
             return
         current.cancelled = True
@@ -211,20 +185,18 @@ class PassWorker:
         else:
             self._child.kill()
 
-    def _all(self) -> list[_Wanted]:
-        return [*([self._current] if self._current is not None else []), *self._queue]
-
     # The worker's thread: what is done
 
     def _work(self) -> None:
         while not self._closed.is_set():
             while not self._asked.empty():
                 self._asked.get()()
-            if self._current is None and self._queue:
-                self._begin(self._queue.pop(0))
+            if self._queue.current is None and self._queue:
+                self._begin(self._queue.next())
+            waits = self._queue.current is not None or not self._queue
             with self._mutex:
-                self._busy = bool(self._all()) or not self._asked.empty()
-            if self._current is not None or not self._queue:
+                self._busy = self._queue.current is not None or bool(self._queue) or not self._asked.empty()
+            if waits:
                 self._wait()
         if self._child is not None:
             self._child.close()
@@ -247,7 +219,7 @@ class PassWorker:
         elif child is not None and not ready:
             child.kill()
 
-    def _begin(self, wanted: _Wanted) -> None:
+    def _begin(self, wanted: Wanted) -> None:
         if wanted.model is None:
             self._run(wanted, self._footage_task())
         elif self._footages is not None:
@@ -258,14 +230,15 @@ class PassWorker:
         elif self._footage_failure is not None:
             self._fail(wanted, self._footage_failure)
         else:
-            self._queue[:0] = [_Wanted(None), wanted]
+            self._queue.put_back(wanted)
+            self._queue.want_footage()
 
     def _footage_task(self) -> Task:
         from accuracy_tui.pass_tasks import ReadFootage
 
         return ReadFootage(self._benchmark, self._override)
 
-    def _model_task(self, wanted: _Wanted, footages: tuple[Footage, ...]) -> Task:
+    def _model_task(self, wanted: Wanted, footages: tuple[Footage, ...]) -> Task:
         from accuracy_tui.pass_tasks import RunModel
 
         assert wanted.model is not None
@@ -279,7 +252,7 @@ class PassWorker:
             index=None if self._keep_index else self._index.path(),
         )
 
-    def _run(self, wanted: _Wanted, task: Task) -> None:
+    def _run(self, wanted: Wanted, task: Task) -> None:
         from accuracy_tui.pass_child import PROGRAM, PassChild
 
         try:
@@ -291,13 +264,13 @@ class PassWorker:
             self._child = child
             if self._closed.is_set():
                 child.kill()
-        self._current, self._deadline = wanted, None
+        self._queue.current, self._deadline = wanted, None
 
     def _take(self, event: WorkerEvent) -> None:
         from accuracy_tui.run_events import ModelProgress
         from sentrysearch.pass_events import Loading
 
-        current = self._current
+        current = self._queue.current
         assert current is not None
         if isinstance(event, ModelProgress):
             current.interruptible = not isinstance(event.event, Loading)
@@ -309,20 +282,20 @@ class PassWorker:
 
     def _end(self, child: PassChild) -> None:
         """The child is gone, with or without a last event."""
-        current = self._current
+        current = self._queue.current
         assert current is not None
         with self._mutex:
             self._child = None
-        self._current = self._deadline = None
+        self._queue.current = self._deadline = None
         how = child.close()
         if not current.settled and current.cancelled and current.model is not None:
             self._settle(current, ModelCancelled(current.model))
         elif not current.settled:
             self._fail(current, how)
-        if current.model is not None and any(wanted.model == current.model for wanted in self._queue):
+        if current.model is not None and self._queue.waits(current.model):
             self._report(ModelWaiting(current.model))
 
-    def _fail(self, wanted: _Wanted, reason: str) -> None:
+    def _fail(self, wanted: Wanted, reason: str) -> None:
         from accuracy_tui.run_events import ModelFailed
 
         if wanted.model is None:
@@ -330,7 +303,7 @@ class PassWorker:
         else:
             self._settle(wanted, ModelFailed(wanted.model, reason))
 
-    def _settle(self, wanted: _Wanted, event: WorkerEvent) -> None:
+    def _settle(self, wanted: Wanted, event: WorkerEvent) -> None:
         wanted.settled = True
         if isinstance(event, FootageRead):
             self._footages = event.footages
