@@ -251,14 +251,16 @@ class JudgingOrder:
         ]
 
     def _leader(self, pairs: Sequence[Pair]) -> str | None:
-        """The model that at least equals every other, and is not merely equal to all of them."""
+        """The model that no other can pass; none where all are equal whatever is to come."""
         for model in self._models:
-            lows = [
-                pair.difference.low if pair.first == model else -pair.difference.high
+            leads = [
+                pair.difference
+                if pair.first == model
+                else Bounds(-pair.difference.high, -pair.difference.low)
                 for pair in pairs
                 if model in (pair.first, pair.second)
             ]
-            if lows and min(lows) > -_EXACT and any(pair.better == model for pair in pairs):
+            if all(lead.low > -_EXACT for lead in leads) and any(lead.high > _EXACT for lead in leads):
                 return model
         return None
 

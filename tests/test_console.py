@@ -217,7 +217,9 @@ def test_export_writes_what_is_chosen(session, tmp_path):
     async def act(console):
         await console.press("e")
         assert isinstance(console.app.screen, ExportScreen)
-        await console.press("down", "space", "down", "space", "down", "space", "down", "space", "down", "space")
+        await console.press(
+            "down", "space", "down", "space", "down", "space", "down", "space", "down", "space"
+        )
         await console.press("enter")
         assert isinstance(console.app.screen, GridScreen)
         await console.until(lambda: (tmp_path / "export" / "trial.svg").exists())
@@ -331,7 +333,13 @@ def test_the_console_comes_back_where_it_was_left(session):
     app = drive_console(session, act)
     assert app.return_code == 0
     state = load_state(session.benchmark)
-    assert (state.model, state.query, state.hit, state.filter, state.sort) == ("b", "road", 1, "a", "precision")
+    assert (state.model, state.query, state.hit, state.filter, state.sort) == (
+        "b",
+        "road",
+        1,
+        "a",
+        "precision",
+    )
 
     async def again(console):
         screen = console.app.grid_screen
