@@ -129,7 +129,7 @@ def test_what_decides_most_comes_first_and_floor_queries_last(session):
     asks = decisive_round(session, lambda: order)
     assert "decides a against b" in asks.current.why
     found = starts(asks)
-    assert {item for item in found[:2]} == {("van", 0.0), ("van", 40.0)}
+    assert set(found[:2]) == {("van", 0.0), ("van", 40.0)}
     assert {query for query, _ in found[-2:]} == {"road"}
     assert len(found) == 6
 
@@ -145,7 +145,7 @@ def test_every_verdict_is_weighed_anew(session):
 
 
 def test_blind_the_order_within_a_query_says_nothing(session):
-    plain = [item for item in starts(pool_round(session))]
+    plain = list(starts(pool_round(session)))
     orders = {tuple(starts(pool_round(session, blind=str(seed)))) for seed in range(20)}
     assert len(orders) > 1
     for order in orders:

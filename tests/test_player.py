@@ -13,7 +13,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from accuracy_tui.player import PlayerError, display, find_player, mpv_child, play_command, window
+from accuracy_tui.player import PlayerError, display, find_player, play_command, window
 from accuracy_tui.player.window import WindowPlayer
 from sentrysearch.text import printable
 from sentrysearch.types import Footage, Window

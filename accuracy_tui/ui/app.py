@@ -177,6 +177,7 @@ class ConsoleApp(App[int]):
         self.grid_screen.passes_changed()
         if isinstance(message.event, FootageReading | FootageRead | FootageFailed):
             self.grid_screen.show_title()
+            self._tell_judging(Change(layout=True))  # what could not be played may be playable now
         self.say_notes()
         for screen in self.screen_stack:
             passes = getattr(screen, "passes_changed", None)

@@ -407,7 +407,7 @@ class JudgingScreen(Screen[None]):
             strip.remove_class("open")
             return
         strip.add_class("open")
-        strip.ask(player, self._clip, _STILLS)  # type: ignore[arg-type]
+        self.call_after_refresh(strip.ask, player, self._clip, _STILLS)  # once it has its size
 
     def action_next_route(self) -> None:
         desk = self.console.desk

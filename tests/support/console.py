@@ -46,10 +46,10 @@ class FakeWorker:
         self.added: list[tuple[str, ...]] = []
         self.cancelled: list[str] = []
         self.closed = False
-        self._reads = reads
+        self.reads = reads
 
     def read_footage(self) -> None:
-        if self._reads:
+        if self.reads:
             self.on_event(FootageRead((footage(),)))
 
     def start(self, models, queries=None) -> None:

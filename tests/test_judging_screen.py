@@ -1,0 +1,414 @@
+"""Judging by keys: what is shown and made ready, when a key counts, and what happens when something fails."""
+
+from pathlib import Path
+
+import pytest
+
+from accuracy_tui.benchmark import Query
+from accuracy_tui.console_options import ConsoleOptions
+from accuracy_tui.judgments import Judgments
+from accuracy_tui.player.clip_player import Control
+from accuracy_tui.ui.filmstrip import Filmstrip
+from accuracy_tui.ui.grid_screen import GridScreen
+from accuracy_tui.ui.help_screen import HelpScreen
+from accuracy_tui.ui.judging_screen import JudgingScreen
+from accuracy_tui.ui.picture_view import PictureView
+from support.console import Clock, FakeWorker, drive_console
+from support.console import players as players  # a fixture
+from support.grids import open_session
+from support.runs import window
+
+VAN, ROAD = Query("white van", "fine"), Query("road [/]", "floor")
+
+
+@pytest.fixture
+def session(tmp_path):
+    runs = {
+        "a": {VAN: [window(0), window(1), window(2)], ROAD: [window(3)]},
+        "b": {VAN: [window(1), window(4)], ROAD: [window(3)]},
+    }
+    with open_session(tmp_path, runs, [VAN, ROAD]) as opened:
+        yield opened
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """The clock that says how long a clip has been seen."""
+    moved = Clock()
+    original = JudgingScreen.__init__
+
+    def with_clock(self, *arguments, **options):
+        original(self, *arguments, **options, now=moved)
+
+    monkeypatch.setattr(JudgingScreen, "__init__", with_clock)
+    return moved
+
+
+def verdicts(tmp_path):
+    with Judgments.open(tmp_path / "judgments.yaml", (), write=False) as reader:
+        return {(query, where.start): value for query, where, value in reader.items()}
+
+
+def judging(act, clock):
+    """A script that begins with the cell (a, white van) open, its first clip seen for a second."""
+
+    async def script(console):
+        await console.press("enter")
+        assert isinstance(console.app.screen, JudgingScreen)
+        clock.now += 1
+        await act(console)
+
+    return script
+
+
+def asked(player, *kinds):
+    return [(kind, what) for kind, what in player.asked if kind in kinds]
+
+
+def test_a_cell_is_judged_hit_by_hit(session, players, clock, tmp_path):
+    async def act(console):
+        assert console.shows("white van")
+        assert console.shows("hit 1 of 3 for a, by no other model")
+        assert console.shows("clip.mp4 0:00.0–0:10.0")
+        assert asked(players.last, "show", "ready", "prefetch") == [("show", 0.0), ("prefetch", 10.0)]
+        await console.press("y")
+        assert verdicts(tmp_path) == {("white van", 0.0): True}
+        assert console.shows("✓ yes") and console.shows("hit 2 of 3 for a, also rank 1 for b")
+        # the next one was ready
+        assert asked(players.last, "show", "ready", "prefetch")[2:] == [("ready", 10.0), ("prefetch", 20.0)]
+        clock.now += 1
+        await console.press("n")
+        clock.now += 1
+        await console.press("s")
+        assert isinstance(console.app.screen, GridScreen)
+        assert verdicts(tmp_path) == {("white van", 0.0): True, ("white van", 10.0): False}
+        assert session.grid.cell("b", "white van").glyphs == "○·–––"
+        assert console.shows("2 judged") and console.shows("○·–––")
+        assert players.last.asked[-1] == ("hide", None)
+
+    drive_console(session, judging(act, clock))
+
+
+def test_no_key_counts_before_the_clip_was_seen(session, players, clock, tmp_path):
+    players.waits = True
+
+    async def act(console):
+        await console.press("enter")
+        clock.now += 5
+        await console.press("y")
+        assert verdicts(tmp_path) == {}
+        players.last.shown()
+        await console.settle()
+        clock.now += 0.24
+        await console.press("y")
+        assert verdicts(tmp_path) == {}
+        clock.now += 0.3
+        await console.press("y")
+        assert verdicts(tmp_path) == {("white van", 0.0): True}
+
+    drive_console(session, act)
+
+
+def test_a_held_key_judges_one_clip(session, players, clock, tmp_path):
+    async def act(console):
+        for _ in range(30):  # one second of a key held
+            await console.pilot.press("y")
+            clock.now += 0.033
+        await console.settle()
+        assert verdicts(tmp_path) == {("white van", 0.0): True}
+
+    drive_console(session, judging(act, clock))
+
+
+def test_undo_comes_back_to_the_clip(session, players, clock, tmp_path):
+    async def act(console):
+        await console.press("y")
+        clock.now += 1
+        await console.press("u")
+        assert verdicts(tmp_path) == {}
+        assert console.shows("undone: white van") and console.shows("hit 1 of 3")
+        clock.now += 1
+        await console.press("n")
+        assert verdicts(tmp_path) == {("white van", 0.0): False}
+
+    drive_console(session, judging(act, clock))
+
+
+def test_undo_reaches_verdicts_of_other_queries(session, players, clock, tmp_path):
+    session.put(ROAD.text, window(3), True)
+
+    async def act(console):
+        await console.press("u")
+        assert console.shows("road [/]") and console.shows("clip.mp4 0:30.0–0:40.0")
+        clock.now += 1
+        await console.press("y")
+        assert verdicts(tmp_path) == {(ROAD.text, 30.0): True}
+        await console.press("u")
+        await console.press("u")
+        assert console.shows("nothing to undo")
+
+    drive_console(session, judging(act, clock))
+
+
+@pytest.mark.parametrize(
+    ("key", "control"),
+    [
+        ("space", Control.PAUSE),
+        ("right", Control.FORWARD),
+        ("left", Control.BACK),
+        ("full_stop", Control.STEP),
+        ("comma", Control.STEP_BACK),
+        ("plus", Control.FASTER),
+        ("minus", Control.SLOWER),
+        ("0", Control.NORMAL_SPEED),
+        ("w", Control.AROUND),
+        ("r", Control.RESTART),
+    ],
+)
+def test_keys_of_the_clip(session, players, clock, key, control):
+    async def act(console):
+        await console.press(key)
+        assert asked(players.last, "control") == [("control", control)]
+
+    drive_console(session, judging(act, clock))
+
+
+def test_looking_at_other_hits(session, players, clock, tmp_path):
+    async def act(console):
+        await console.press("right_square_bracket")
+        assert console.shows("hit 2 of 3")
+        await console.press("left_square_bracket")
+        assert console.shows("hit 1 of 3")
+        await console.press("left_square_bracket")
+        assert console.shows("hit 1 of 3") and verdicts(tmp_path) == {}
+
+    drive_console(session, judging(act, clock))
+
+
+def test_the_loop_is_drawn(session, players, clock):
+    async def act(console):
+        players.last.at(5.0)
+        await console.settle()
+        assert console.shows("▶ 0:05.0") and console.shows("━")
+        players.last.at(5.0, paused=True, speed=0.5, around=True)
+        await console.settle()
+        assert console.shows("⏸ 0:05.0  0.5×  ±5 s")
+
+    drive_console(session, judging(act, clock))
+
+
+def test_stills_beside_the_picture(session, players, clock):
+    async def act(console):
+        await console.press("f")
+        strip = console.app.screen.query_one(Filmstrip)
+        assert strip.has_class("open")
+        assert console.shows(" 0:01.0")
+        await console.press("f")
+        assert not strip.has_class("open")
+
+    drive_console(session, judging(act, clock))
+
+
+def test_pictures_are_drawn_and_counted(session, players, clock):
+    async def act(console):
+        assert console.app.screen.query_one(PictureView).pictures_drawn >= 1
+
+    drive_console(session, judging(act, clock))
+
+
+def test_keys_in_the_players_window_judge_too(session, players, clock, tmp_path):
+    async def act(console):
+        first = players.last.clip
+        players.last.press("y")
+        await console.settle()
+        assert verdicts(tmp_path) == {("white van", 0.0): True}
+        clock.now += 1
+        players.last.press("n", first)  # late: that clip is gone
+        await console.settle()
+        assert verdicts(tmp_path) == {("white van", 0.0): True}
+        players.last.press("s")
+        await console.settle()
+        assert console.shows("hit 3 of 3")
+        players.last.press("u")
+        await console.settle()
+        assert verdicts(tmp_path) == {}
+        players.last.press("q")
+        await console.settle()
+        assert isinstance(console.app.screen, GridScreen)
+
+    drive_console(session, judging(act, clock))
+
+
+def test_a_clip_that_cannot_be_shown_can_be_judged_by_hand(session, players, clock, tmp_path):
+    players.waits = True
+
+    async def act(console):
+        await console.press("enter")
+        players.last.fail("moov atom not found \x1b[31m")
+        await console.settle()
+        assert console.shows("not played: moov atom not found") and console.shows("--ab-loop-b=10.0")
+        clock.now += 1
+        await console.press("n")
+        assert verdicts(tmp_path) == {("white van", 0.0): False}
+
+    drive_console(session, act)
+
+
+def test_a_route_that_fails_makes_way_for_the_next(session, players, clock, tmp_path):
+    players.routes = ["window", "inline"]
+    players.broken["window"] = "no display here"
+
+    async def act(console):
+        assert console.shows("window: no display here; install it; inline is used instead")
+        assert players.last.route == "inline"
+        await console.press("y")
+        assert verdicts(tmp_path) == {("white van", 0.0): True}
+
+    drive_console(session, judging(act, clock))
+
+
+def test_a_route_the_user_chose_is_left_only_by_the_user(session, players, clock):
+    players.broken["window"] = "no display here"
+
+    async def act(console):
+        assert console.shows("window: no display here; install it; v shows clips by way of inline")
+        assert players.opened == []
+        await console.press("v")
+        assert players.last.clip is not None
+
+    drive_console(session, judging(act, clock), options=ConsoleOptions(player="window"))
+
+
+def test_a_player_that_is_lost_makes_way_for_the_next(session, players, clock):
+    async def act(console):
+        players.opened[0].lose("the player ended: out of luck")
+        await console.settle()
+        assert console.shows("out of luck; do this; browser is used instead")
+        assert players.opened[0].closed and players.last.route == "browser"
+        assert players.last.clip is not None and players.last.clip.window == window(0)
+
+    drive_console(session, judging(act, clock))
+
+
+def test_without_any_player_the_command_is_shown(session, players, clock, tmp_path):
+    players.routes = ["inline"]
+    players.broken["inline"] = "nothing works"
+
+    async def act(console):
+        assert console.shows("--start=0.0") and console.shows("plays the clip by hand")
+        await console.press("v")
+        assert console.shows("no other way")
+        await console.press("y")
+        assert verdicts(tmp_path) == {("white van", 0.0): True}
+
+    drive_console(session, judging(act, clock))
+
+
+def test_another_route_by_key(session, players, clock):
+    async def act(console):
+        await console.press("v")
+        assert [player.route for player in players.opened] == ["inline", "browser"]
+        assert players.opened[0].closed
+        assert players.last.clip.window == window(0)
+        await console.press("f")
+        assert console.shows("stills are shown beside clips drawn in the terminal")
+
+    drive_console(session, judging(act, clock))
+
+
+def test_footage_that_is_not_there_yet_arrives(session, players, clock, tmp_path):
+    worker = FakeWorker(reads=False)
+
+    async def act(console):
+        assert console.shows("not played:") and players.opened == []
+        worker.reads = True
+        worker.read_footage()
+        await console.settle()
+        assert players.last.clip is not None
+
+    drive_console(session, judging(act, clock), worker=worker)
+
+
+def test_a_verdict_that_cannot_be_recorded_is_not_acknowledged(
+    session, players, clock, monkeypatch, tmp_path
+):
+    from accuracy_tui.verdicts import JudgmentsError
+
+    def full(*_):
+        raise JudgmentsError("no space left on device", where=Path("judgments.yaml"))
+
+    async def act(console):
+        monkeypatch.setattr(session.judgments, "put", full)
+        await console.press("y")
+        assert console.shows("not recorded: judgments.yaml: no space left on device")
+        assert console.shows("hit 1 of 3") and not console.shows("✓")
+        monkeypatch.undo()
+        clock.now += 1
+        assert session.look("white van", window(0)).value is None
+
+    drive_console(session, judging(act, clock))
+
+
+def test_blind_shows_neither_models_nor_ranks(session, players, clock, tmp_path):
+    async def act(console):
+        await console.press("escape", "A")
+        clock.now += 1
+        text = "\n".join(console.lines())
+        assert "hit 1" not in text and "rank" not in text.replace("ranks and", "") and "for a" not in text
+        for _ in range(5):
+            await console.press("y")
+            clock.now += 1
+        assert len(verdicts(tmp_path)) == 5
+
+    drive_console(session, judging(act, clock), options=ConsoleOptions(blind=True))
+
+
+def test_what_decides_most_is_asked_with_its_reason(session, players, clock, tmp_path):
+    async def act(console):
+        await console.press("J")
+        clock.now += 1
+        assert console.shows("decides a against b")
+        for _ in range(4):
+            await console.press("n")
+            clock.now += 1
+        assert console.shows("a floor query")
+        await console.press("y")
+        assert isinstance(console.app.screen, GridScreen)
+        assert len(verdicts(tmp_path)) == 5
+        assert console.shows("5 judged, nothing more is asked")
+
+    drive_console(session, act)
+
+
+def test_verdicts_from_elsewhere_are_not_asked_again(session, players, clock, tmp_path):
+    async def act(console):
+        file = tmp_path / "judgments.yaml"
+        file.write_text('"white van":\n  "10.0-20.0": true\n  "0.0-10.0": false\n')
+        await console.until(lambda: console.shows("judged no"))
+        await console.press("s")
+        assert console.shows("hit 3 of 3")
+
+    drive_console(session, judging(act, clock))
+
+
+def test_help_and_leaving(session, players, clock):
+    async def act(console):
+        await console.press("question_mark")
+        assert isinstance(console.app.screen, HelpScreen)
+        await console.press("escape")
+        assert isinstance(console.app.screen, JudgingScreen)
+        await console.press("q")
+        assert isinstance(console.app.screen, GridScreen)
+        await console.press("enter")
+        assert len(players.opened) == 1  # kept warm
+
+    drive_console(session, judging(act, clock))
+
+
+@pytest.mark.parametrize("size", [(80, 24), (200, 60)])
+def test_sizes(session, players, clock, size):
+    async def act(console):
+        assert console.shows("white van") and console.shows("y yes") and console.shows("q back")
+        assert console.shows("hit 1 of 3")
+
+    drive_console(session, judging(act, clock), size=size)
