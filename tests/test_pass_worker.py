@@ -335,7 +335,7 @@ def test_cancelling_ends_a_model_that_does_not_listen(passes, model):
     pid = process_of(worker)
     worker.cancel(model)
     reported.of(ModelCancelled, model)
-    assert is_gone(pid)
+    wait_until(lambda: is_gone(pid))
     reported.of(ModelFinished, "test/other")
 
 
