@@ -13,6 +13,7 @@ from accuracy_tui.ui.grid_screen import GridScreen
 from accuracy_tui.ui.help_screen import HelpScreen
 from accuracy_tui.ui.judging_screen import JudgingScreen
 from accuracy_tui.ui.picture_view import PictureView
+from accuracy_tui.verdicts import JudgmentsError
 from support.console import Clock, FakeWorker, drive_console
 from support.console import players as players  # a fixture
 from support.grids import open_session

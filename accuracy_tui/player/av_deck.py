@@ -115,10 +115,9 @@ class AvDeck:
             try:
                 self._show(shot)
             except Exception as error:  # PyAV's errors are many; each is why this clip can't be shown
-                with self._changed:
-                    if self.shot is shot:
-                        self.shot = None
                 self._child.work.put(("failed", self, shot, str(error) or type(error).__name__))
+            with self._changed:
+                self._changed.wait_for(lambda: self.shot is not shot)
 
     def _show(self, shot: Shot) -> None:
         import av

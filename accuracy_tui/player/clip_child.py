@@ -155,10 +155,10 @@ class Child:
         if deck is not self.decks[0] or not deck.ready:
             return
         now = time.monotonic()
-        if not at_once and now - self._told < _POSITION_SECONDS:
-            return
         state = deck.position()
-        if state is not None:
+        # While it plays another one follows soon; where it was stopped has to be told.
+        often = now - self._told < _POSITION_SECONDS and not at_once
+        if state is not None and (state["paused"] or not often):
             self._told = now
             self.send(event="position", clip=deck.shot.clip, **state)
 
@@ -174,6 +174,8 @@ class MpvDeck:
         self._pictures = pictures
         if pictures is not None:
             more = {"sws-scaler": "bilinear", "sws-fast": "yes"}
+        else:  # libmpv leaves its window's keys alone unless told
+            more = {"input-vo-keyboard": "yes", **more}
         self.mpv = make_mpv("libmpv" if pictures is not None else output, self._complaints, **more)
         self.shot: Shot | None = None
         self.ready = False
@@ -189,6 +191,8 @@ class MpvDeck:
 
     def load(self, shot: Shot, *, paused: bool) -> None:
         self.shot, self.ready, self.around = shot, False, False
+        if self._renderer is not None:
+            self._renderer.resize(shot.width, shot.height)
         self._complaints.clear()
         player = self.mpv
         player["ab-loop-a"] = player["ab-loop-b"] = "no"  # the clip before this one isn't to jump
