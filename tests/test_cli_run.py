@@ -215,9 +215,14 @@ def test_bad_input_is_one_line_and_status_2_and_changes_nothing(command, bench, 
     assert not list(collections_folder().glob("*"))
 
 
-def test_without_a_subcommand_the_help_is_shown(command):
-    result = command.accuracy()
-    assert result.status == 2 and "import-qrels" in result.err and result.err.count("\n") > 10
+def test_the_console_needs_a_terminal(command):
+    result = command.accuracy("--demo")
+    assert result.status == 2 and "needs a terminal" in result.err and result.err.count("\n") == 1
+
+
+def test_options_of_the_console_belong_behind_a_command(command):
+    result = command.accuracy("--blind", "table")
+    assert result.status == 2 and "--blind before table is for the console" in result.err
 
 
 def test_no_benchmark_at_all_says_what_to_do(command, tmp_path, monkeypatch):

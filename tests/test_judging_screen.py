@@ -333,7 +333,6 @@ def test_footage_that_is_not_there_yet_arrives(session, players, clock, tmp_path
 def test_a_verdict_that_cannot_be_recorded_is_not_acknowledged(
     session, players, clock, monkeypatch, tmp_path
 ):
-    from accuracy_tui.verdicts import JudgmentsError
 
     def full(*_):
         raise JudgmentsError("no space left on device", where=Path("judgments.yaml"))

@@ -160,7 +160,7 @@ class ConsoleApp(App[int]):
         change = self.session.add_models(models)
         if change.layout:
             self.take(change)
-        self.worker.start(models)
+        self.worker.start(models, self.session.queries)
 
     def _worker_event(self, event: object) -> None:
         """On the worker's thread."""

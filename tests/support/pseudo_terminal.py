@@ -1,0 +1,87 @@
+"""A program on a terminal of its own, which answers what programs ask a terminal."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import pty
+import re
+import struct
+import subprocess
+import sys
+import termios
+import threading
+from collections.abc import Mapping, Sequence
+
+from support.screen import until
+
+_CURSOR, _DEVICE = b"\x1b[6n", b"\x1b[c"
+
+
+class PseudoTerminal:
+    """Runs a command; ``written`` is all that it has written so far."""
+
+    def __init__(
+        self, command: Sequence[str], *, size: tuple[int, int] = (100, 30), environ: Mapping[str, str]
+    ) -> None:
+        self.master, slave = pty.openpty()
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", size[1], size[0], 0, 0))
+        self.before = termios.tcgetattr(slave)
+        self.process = subprocess.Popen(
+            command,
+            stdin=slave,
+            stdout=slave,
+            stderr=slave,
+            start_new_session=True,
+            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+            env={"TERM": "xterm-256color", "COLORTERM": "truecolor", **environ},
+        )
+        self.slave = slave
+        self.written = b""
+        self._answered = 0
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def _read(self) -> None:
+        with contextlib.suppress(OSError):
+            while data := os.read(self.master, 65536):
+                self.written += data
+                for question, answer in ((_CURSOR, b"\x1b[1;1R"), (_DEVICE, b"\x1b[?62;22c")):
+                    for _ in range(data.count(question)):
+                        os.write(self.master, answer)
+
+    @property
+    def text(self) -> str:
+        """What was written, without control sequences: good for finding words."""
+        plain = re.sub(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|_.*?\x1b\\|P.*?\x1b\\)", b"", self.written)
+        return plain.decode(errors="replace")
+
+    def wait_for(self, words: str, seconds: float = 30.0) -> None:
+        until(lambda: words in self.text, seconds)
+
+    def type(self, keys: str) -> None:
+        os.write(self.master, keys.encode())
+
+    def forget(self) -> None:
+        """What was written up to now is of no interest any more."""
+        self.written = b""
+
+    def hang_up(self) -> None:
+        """The terminal is closed, as when a connection drops."""
+        os.close(self.slave)
+        os.close(self.master)
+
+    def attributes(self) -> list:
+        return termios.tcgetattr(self.slave)
+
+    def close(self) -> None:
+        self.process.kill()
+        self.process.wait()
+        for descriptor in (self.master, self.slave):
+            with contextlib.suppress(OSError):
+                os.close(descriptor)
+
+
+def console_command(*arguments: str) -> list[str]:
+    """The real program."""
+    return [sys.executable, "-m", "accuracy_tui", *arguments]
