@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 import sys
 from pathlib import Path
 
@@ -76,4 +75,4 @@ def open_console(
 
 def _on_a_terminal() -> bool:
     """Keys come from standard input; Textual draws on standard error."""
-    return all(stream is not None and os.isatty(stream.fileno()) for stream in (sys.stdin, sys.stderr))
+    return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stderr))
