@@ -40,10 +40,12 @@ from sentrysearch.windows import cut
 
 QUERIES, MODELS, VERDICTS, K = 500, 6, 100_000, 5
 GRID = WindowGrid(2.0, 0.0)
-PRESSES = 200
+PRESSES = 150
+BUSY_SECONDS = 240.0
+"""The pass is to be over by then."""
 PATIENCE = 10.0
 """Seconds to wait for what a key should show."""
-SIZE = (120, 40)
+SIZE = (160, 45)
 
 BUILD_MODEL = """
 import sys
@@ -252,9 +254,12 @@ def busy(path: Path, environment: dict[str, str], journal: Path, model: Path, ba
     verdicts: list[float] = []
     seen: dict[str, int] = {}
     with console(path, environment, "--model", str(model)) as terminal:
-        end = time.perf_counter() + 600
+        end = time.perf_counter() + BUSY_SECONDS
         row = 0
         while time.perf_counter() < end:
+            if row == QUERIES - 1:  # to the top, and on from there
+                terminal.press(b"g", f"{ROW}000".encode())
+                row = 0
             row += 1
             moves.append(move(terminal, row))
             verdicts.append(judge(terminal, journal))
