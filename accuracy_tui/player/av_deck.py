@@ -117,7 +117,8 @@ class AvDeck:
             except Exception as error:  # PyAV's errors are many; each is why this clip can't be shown
                 self._child.work.put(("failed", self, shot, str(error) or type(error).__name__))
             with self._changed:
-                self._changed.wait_for(lambda: self.shot is not shot)
+                while self.shot is shot:
+                    self._changed.wait()
 
     def _show(self, shot: Shot) -> None:
         import av
