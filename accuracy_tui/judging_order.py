@@ -6,6 +6,10 @@ returned counts nothing whatever its verdict. Judged windows are known, each unj
 way: that gives exact bounds of the difference, which two intervals subtracted from each other would not. What
 one verdict may imply about another window only narrows them.
 
+Other measures: every one that is a sum of rank weights over true windows works the same way and as exactly
+(P@1, DCG: give ``JudgingOrder`` the weight of a rank). RR is none, since a true window counts only where none
+stands above it; it has no order of its own here, and what settles P@k narrows it too.
+
 An unjudged window can move the pairs of models whose order is open by the sum of ``|w_A − w_B|``: that is its
 weight. Queries come by the mean weight of their windows, and a query once begun is finished, since a judge
 who has a query in mind is quicker and more consistent.
@@ -13,44 +17,22 @@ who has a query in mind is quicker and more consistent.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
-from itertools import combinations, pairwise
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
 
 from accuracy_tui.benchmark import FINE
 from accuracy_tui.grid import Grid, State
-from accuracy_tui.metrics import IMPLIED_TRUE, TRUE, UNJUDGED, Bounds
+from accuracy_tui.metrics import IMPLIED_TRUE, NO_HIT, TRUE, UNJUDGED, Bounds
 from accuracy_tui.pool import PoolItem
+from accuracy_tui.standing import EXACT, Pair, Standing
 from sentrysearch.types import Window
-
-_EXACT = 1e-9
-"""Differences smaller than this are rounding."""
-
-_PAIRS_SAID = 3
 
 RankWeight = Callable[[int], float]
 """What a true window at a rank (from 1) adds to a query's value."""
 
-
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """Two models, and by how much the mean of the first one is above that of the second."""
-
-    first: str
-    second: str
-    difference: Bounds
-
-    @property
-    def better(self) -> str | None:
-        """The model that is ahead whatever the unjudged windows turn out to be; None while that is open."""
-        if self.difference.low > _EXACT:
-            return self.first
-        return self.second if self.difference.high < -_EXACT else None
-
-    @property
-    def settled(self) -> bool:
-        """Whether no verdict can change who is ahead, or that neither is."""
-        return self.better is not None or self.difference.high - self.difference.low < _EXACT
+_Weights = tuple[float, ...]
+"""What a window's being true adds to each model's value of its query."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,82 +56,51 @@ class Suggestion:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """Who is ahead of whom, as far as the verdicts say."""
+class _Steps:
+    """How far a window's being true moves the difference of each pair."""
 
-    k: int
-    pairs: tuple[Pair, ...]
-    leader: str | None
-    """The model that no other can pass; None while that is open."""
-    expected: str | None
-    """The model that is likely to be it."""
-    left: int
-    """About how many verdicts until there is a leader."""
-
-    @property
-    def undecided(self) -> tuple[Pair, ...]:
-        return tuple(pair for pair in self.pairs if not pair.settled)
-
-    def line(self) -> str:
-        """One line for the screen."""
-        if not self.pairs:
-            return ""
-        parts = [self._settled_line()]
-        if self.undecided:
-            parts.append(f"{len(self.undecided)} of {len(self.pairs)} pairs open")
-        if self.leader is None:
-            verdicts = "verdict" if self.left == 1 else "verdicts"
-            parts.append(f"about {self.left} more {verdicts} until the leader is settled")
-        elif self.undecided:
-            parts.append(f"{self.leader} leads whatever is to come")
-        return f"P@{self.k} {FINE} · {' · '.join(parts)}"
-
-    def _settled_line(self) -> str:
-        signs = {(pair.first, pair.second): _sign(pair) for pair in self.pairs if pair.settled}
-        if not signs:
-            return "no pair of models is settled yet"
-        if len(signs) == len(self.pairs):  # a whole order: one chain says it all
-            models = dict.fromkeys(model for pair in self.pairs for model in (pair.first, pair.second))
-            wins = {model: sum(pair.better == model for pair in self.pairs) for model in models}
-            order = sorted(models, key=lambda model: -wins[model])
-            chain = order[0]
-            for above, below in pairwise(order):
-                chain += f" {'>' if wins[above] > wins[below] else '='} {below}"
-            return f"settled: {chain}"
-        said = [
-            f"{second} > {first}" if sign == "<" else f"{first} {sign} {second}"
-            for (first, second), sign in signs.items()
-        ]
-        more = f" and {len(said) - _PAIRS_SAID} more" if len(said) > _PAIRS_SAID else ""
-        return f"settled: {', '.join(said[:_PAIRS_SAID])}{more}"
+    falls: list[float]
+    rises: list[float]
 
 
-def _sign(pair: Pair) -> str:
-    if pair.better is None:
-        return "="
-    return ">" if pair.better == pair.first else "<"
-
-
-@dataclass(slots=True)
-class _Open:
-    """One unjudged window of a query: what it is worth to each model."""
-
-    item: PoolItem
-    weights: tuple[float, ...]
-
-
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _QueryPart:
-    """What one query adds to every model."""
+    """What one query adds to every model, and to the difference of every pair."""
 
     known: list[float]
-    open: list[_Open] = field(default_factory=list)
-    pending: tuple[int, ...] = ()
-    """Models whose hits for it are still to come."""
+    """By model, from the windows that are true."""
+    open: list[tuple[PoolItem, _Weights]]
+    """The unjudged windows."""
+    worth: list[float]
+    """By model, all of ``open`` together."""
+    falls: list[float]
+    """By pair: how far its difference falls if each of ``open`` turns out against it."""
+    rises: list[float]
+    """By pair: how far it rises if each turns out for it."""
+    low: list[float]
+    """By pair: the least that its difference can be, hits still to come included."""
+    high: list[float]
+    pending: bool
+    """Whether hits of some model are still to come."""
+    judged: int
+    true: int
+
+
+@dataclass(frozen=True, slots=True)
+class _QuerySuggestions:
+    """One query's unjudged windows, those that decide something first."""
+
+    deciding: list[Suggestion]
+    rest: list[Suggestion]
+    mean: float
+    """The mean weight of those that decide."""
 
 
 class JudgingOrder:
-    """The order for one grid, kept up to date query by query.
+    """The order for one grid, kept up to date query by query; made anew for other models or queries.
+
+    Reading one query again takes a fraction of a millisecond; what a verdict changes of the standing and the
+    order, a few, with 500 queries of six models (``benchmarks/judging_order.py``).
 
     Args:
         grid: whose fine queries count.
@@ -159,25 +110,32 @@ class JudgingOrder:
     def __init__(self, grid: Grid, weight: RankWeight | None = None) -> None:
         self._grid = grid
         self._weight = weight or (lambda rank: 1 / grid.k if rank <= grid.k else 0.0)
-        self._most = sum(self._weight(rank) for rank in range(1, grid.depth + 1))
         self._models = [model for model in grid.models if grid.has_results(model)]
         self._pairs = list(combinations(range(len(self._models)), 2))
         self._queries = [query.text for query in grid.queries if query.group == FINE]
+        self._steps: dict[_Weights, _Steps] = {}  # few windows have weights of their own
         self._parts = {query: self._part(query) for query in self._queries}
-        self._bounds = {query: self._query_bounds(part) for query, part in self._parts.items()}
+        self._standing: Standing | None = None
+        # What depends on which pairs are open:
+        self._undecided: tuple[int, ...] = ()
+        self._moved: dict[_Weights, tuple[float, tuple[tuple[str, str], ...]]] = {}
+        self._suggested: dict[str, _QuerySuggestions] = {}
 
     def refresh(self, query: str) -> None:
-        """Reads one query again after a verdict on it, or after its hits came."""
+        """Reads one query again after a verdict on it, or after its hits came; others are passed over."""
         if query in self._parts:
             self._parts[query] = self._part(query)
-            self._bounds[query] = self._query_bounds(self._parts[query])
+            self._suggested.pop(query, None)
+            self._standing = None
 
     def standing(self) -> Standing:
         """Who is ahead of whom."""
-        pairs = self._differences()
-        leader = self._leader(pairs)
-        expected, left = (leader, 0) if leader else self._expectation()
-        return Standing(self._grid.k, tuple(pairs), leader, expected, left)
+        if self._standing is None:
+            pairs = self._differences()
+            leaders = self._leaders(pairs)
+            expected, left = (leaders[0], 0) if leaders else self._expectation(pairs)
+            self._standing = Standing(self._grid.k, tuple(pairs), leaders, expected, left)
+        return self._standing
 
     def suggestions(self, *, after: str | None = None) -> list[Suggestion]:
         """Every unjudged item of the fine queries that a finished cell holds, the most decisive first.
@@ -185,24 +143,22 @@ class JudgingOrder:
         Args:
             after: the query that was judged last; while it has something that decides, it goes on.
         """
-        undecided = [
-            place for place, pair in zip(self._pairs, self._differences(), strict=True) if not pair.settled
-        ]
-        ranked: list[tuple[bool, float, int, list[Suggestion]]] = []
-        for number, query in enumerate(self._queries):
-            found = sorted(self._suggested(query, undecided), key=lambda one: -one.weight)
-            if found:
-                deciding = [one.weight for one in found if one.weight > 0]
-                mean = sum(deciding) / len(deciding) if deciding else 0.0
-                ranked.append((query == after and bool(deciding), mean, -number, found))
-        ranked.sort(key=lambda one: one[:3], reverse=True)
-        ordered = [suggestion for *_, found in ranked for suggestion in found]
-        return [one for one in ordered if one.weight > 0] + [one for one in ordered if not one.weight > 0]
+        ranked = self._ranked(self.standing().pairs)
+        begun = self._suggested.get(after) if after is not None else None
+        if begun is not None and begun.deciding:
+            ranked = [begun, *(found for found in ranked if found is not begun)]
+        ordered: list[Suggestion] = []
+        for found in ranked:
+            ordered += found.deciding
+        for found in ranked:
+            ordered += found.rest
+        return ordered
 
     def _part(self, query: str) -> _QueryPart:
-        part = _QueryPart([0.0] * len(self._models))
+        known = [0.0] * len(self._models)
         weights: dict[Window, list[float]] = {}
         pending = []
+        judged = true = 0
         for place, model in enumerate(self._models):
             cell = self._grid.cell(model, query)
             if cell.state is State.PENDING:
@@ -211,116 +167,138 @@ class JudgingOrder:
                 if outcome == UNJUDGED:
                     row = weights.setdefault(hit.window, [0.0] * len(self._models))
                     row[place] = self._weight(hit.rank)
-                elif outcome in (TRUE, IMPLIED_TRUE):
-                    part.known[place] += self._weight(hit.rank)
-        part.pending = tuple(pending)
-        part.open = [_Open(PoolItem(query, window), tuple(row)) for window, row in weights.items()]
-        return part
+                elif outcome != NO_HIT:
+                    judged += 1
+                    if outcome in (TRUE, IMPLIED_TRUE):
+                        true += 1
+                        known[place] += self._weight(hit.rank)
+        opened = [(PoolItem(query, window), tuple(row)) for window, row in weights.items()]
+        steps = [self._steps_of(row) for _, row in opened]
+        falls = _totals((step.falls for step in steps), len(self._pairs))
+        rises = _totals((step.rises for step in steps), len(self._pairs))
+        most = sum(map(self._weight, range(1, self._grid.depth + 1))) if pending else 0.0
+        low, high = [], []
+        for (first, second), fall, rise in zip(self._pairs, falls, rises, strict=True):
+            difference = known[first] - known[second]
+            low.append(difference + fall - (most if second in pending else 0.0))
+            high.append(difference + rise + (most if first in pending else 0.0))
+        worth = _totals(weights.values(), len(self._models))
+        return _QueryPart(known, opened, worth, falls, rises, low, high, bool(pending), judged, true)
 
-    def _query_bounds(self, part: _QueryPart) -> list[tuple[float, float]]:
-        """For every pair the bounds of its difference in one query."""
-        bounds = []
-        for first, second in self._pairs:
-            low = high = part.known[first] - part.known[second]
-            for item in part.open:
-                step = item.weights[first] - item.weights[second]
-                if step < 0:
-                    low += step
-                else:
-                    high += step
-            if first in part.pending:
-                high += self._most
-            if second in part.pending:
-                low -= self._most
-            bounds.append((low, high))
-        return bounds
+    def _steps_of(self, weights: _Weights) -> _Steps:
+        steps = self._steps.get(weights)
+        if steps is None:
+            moves = [weights[first] - weights[second] for first, second in self._pairs]
+            steps = _Steps([min(0.0, move) for move in moves], [max(0.0, move) for move in moves])
+            self._steps[weights] = steps
+        return steps
 
     def _differences(self) -> list[Pair]:
         count = max(1, len(self._queries))
-        every = list(self._bounds.values())
+        lows = _totals((part.low for part in self._parts.values()), len(self._pairs))
+        highs = _totals((part.high for part in self._parts.values()), len(self._pairs))
         return [
-            Pair(
-                self._models[first],
-                self._models[second],
-                Bounds(
-                    sum(bounds[place][0] for bounds in every) / count,
-                    sum(bounds[place][1] for bounds in every) / count,
-                ),
-            )
-            for place, (first, second) in enumerate(self._pairs)
+            Pair(self._models[first], self._models[second], Bounds(low / count, high / count))
+            for (first, second), low, high in zip(self._pairs, lows, highs, strict=True)
         ]
 
-    def _leader(self, pairs: Sequence[Pair]) -> str | None:
-        """The model that no other can pass; none where all are equal whatever is to come."""
-        for model in self._models:
-            leads = [
-                pair.difference
-                if pair.first == model
-                else Bounds(-pair.difference.high, -pair.difference.low)
-                for pair in pairs
-                if model in (pair.first, pair.second)
-            ]
-            if all(lead.low > -_EXACT for lead in leads) and any(lead.high > _EXACT for lead in leads):
-                return model
-        return None
+    def _leaders(self, pairs: Sequence[Pair]) -> tuple[str, ...]:
+        passed = {pair.first for pair in pairs if pair.difference.low < -EXACT}
+        passed |= {pair.second for pair in pairs if pair.difference.high > EXACT}
+        return tuple(model for model in self._models if model not in passed) if pairs else ()
 
-    def _suggested(self, query: str, undecided: Sequence[tuple[int, int]]) -> Iterator[Suggestion]:
-        for item in self._parts[query].open:
-            moved = []
-            for first, second in undecided:
-                step = abs(item.weights[first] - item.weights[second])
-                if step > 0:
-                    moved.append((-step, first, second))
-            moved.sort()
-            yield Suggestion(
-                item.item,
-                sum(-step for step, _, _ in moved),
-                tuple((self._models[first], self._models[second]) for _, first, second in moved),
-            )
+    def _ranked(self, pairs: Sequence[Pair]) -> list[_QuerySuggestions]:
+        """Every query that has something unjudged, the most decisive first."""
+        undecided = tuple(place for place, pair in enumerate(pairs) if not pair.settled)
+        if undecided != self._undecided:
+            self._undecided = undecided
+            self._moved.clear()
+            self._suggested.clear()
+        for query in self._queries:
+            if query not in self._suggested:
+                self._suggested[query] = self._suggest(query)
+        every = [self._suggested[query] for query in self._queries if self._parts[query].open]
+        return sorted(every, key=lambda found: -found.mean)
 
-    def _expectation(self) -> tuple[str | None, int]:
+    def _suggest(self, query: str) -> _QuerySuggestions:
+        found = [Suggestion(item, *self._moves(weights)) for item, weights in self._parts[query].open]
+        found.sort(key=lambda suggestion: -suggestion.weight)
+        deciding = [suggestion for suggestion in found if suggestion.weight > 0]
+        mean = sum(suggestion.weight for suggestion in deciding) / len(deciding) if deciding else 0.0
+        return _QuerySuggestions(deciding, found[len(deciding) :], mean)
+
+    def _moves(self, weights: _Weights) -> tuple[float, tuple[tuple[str, str], ...]]:
+        """How far a window moves the open pairs, and which, the most moved first."""
+        moves = self._moved.get(weights)
+        if moves is None:
+            steps = self._steps_of(weights)
+            sizes = [rise - fall for fall, rise in zip(steps.falls, steps.rises, strict=True)]
+            moved = [place for place in self._undecided if sizes[place]]
+            moved.sort(key=lambda place: -sizes[place])
+            names = [(self._models[first], self._models[second]) for first, second in self._pairs]
+            moves = sum(sizes[place] for place in moved), tuple(names[place] for place in moved)
+            self._moved[weights] = moves
+        return moves
+
+    def _expectation(self, pairs: Sequence[Pair]) -> tuple[str | None, int | None]:
         """The likely leader, and how many verdicts in the order of suggestion make it sure.
 
         Every unjudged window is taken to be as likely true as the judged ones were.
         """
-        if len(self._models) < 2:
-            return None, 0
-        share = self._true_share()
-        places = {item.item: item.weights for part in self._parts.values() for item in part.open}
-        values = [
-            sum(part.known[place] for part in self._parts.values())
-            + share * sum(weights[place] for weights in places.values())
-            for place in range(len(self._models))
-        ]
+        if not pairs:
+            return None, None
+        parts = list(self._parts.values())
+        # As if one true and one false had been seen, so that it is never 0 or 1.
+        share = (1 + sum(part.true for part in parts)) / (2 + sum(part.judged for part in parts))
+        known = _totals((part.known for part in parts), len(self._models))
+        worth = _totals((part.worth for part in parts), len(self._models))
+        values = [sure + share * possible for sure, possible in zip(known, worth, strict=True)]
         leader = max(range(len(values)), key=values.__getitem__)
-        # What is surely left of its lead over each other model, before any more verdict.
-        leads = {
-            other: sum(
-                part.known[leader]
-                - part.known[other]
-                + sum(min(0.0, item.weights[leader] - item.weights[other]) for item in part.open)
-                for part in self._parts.values()
-            )
-            for other in range(len(self._models))
-            if other != leader
-        }
-        count = 0
-        for suggestion in self.suggestions():
-            if all(lead > -_EXACT for lead in leads.values()):
-                return self._models[leader], count
-            if suggestion.weight > 0:
-                count += 1
-                weights = places[suggestion.item]
-                for other in leads:
-                    step = weights[leader] - weights[other]
-                    leads[other] += share * step - min(0.0, step)
-        return self._models[leader], max(1, count)
+        if any(part.pending for part in parts):
+            return self._models[leader], None
+        return self._models[leader], self._verdicts_until_sure(leader, share, pairs)
 
-    def _true_share(self) -> float:
-        true = judged = 1  # as if one true and one of each had been seen, so that it is never 0 or 1
-        for model in self._models:
-            for outcomes in self._grid.outcomes(model):
-                hits = [outcome for outcome in outcomes if outcome > UNJUDGED]
-                judged += len(hits)
-                true += sum(outcome in (TRUE, IMPLIED_TRUE) for outcome in hits)
-        return true / (judged + 1)
+    def _verdicts_until_sure(self, leader: int, share: float, pairs: Sequence[Pair]) -> int:
+        # What is left of its lead over each other model, should all that is open turn out against it. A
+        # verdict takes that fear back, so the lead only grows, by an expected step a window.
+        others = [place for place, pair in enumerate(self._pairs) if leader in pair]
+        ahead = [1 if self._pairs[place][0] == leader else -1 for place in others]
+        count = len(self._queries)
+        leads = [
+            (pairs[place].difference.low if sign > 0 else -pairs[place].difference.high) * count
+            for place, sign in zip(others, ahead, strict=True)
+        ]
+        verdicts = 0
+        for found in self._ranked(pairs):
+            if all(lead > -EXACT for lead in leads):
+                break
+            if not found.deciding:
+                continue
+            part = self._parts[found.deciding[0].item.query]
+            after = [
+                lead + _gain(part.falls[place], part.rises[place], sign, share)
+                for lead, place, sign in zip(leads, others, ahead, strict=True)
+            ]
+            if any(lead <= -EXACT for lead in after):  # the whole query isn't enough
+                leads, verdicts = after, verdicts + len(found.deciding)
+                continue
+            weights = dict(part.open)
+            for suggestion in found.deciding:
+                if all(lead > -EXACT for lead in leads):
+                    break
+                steps = self._steps_of(weights[suggestion.item])
+                for index, (place, sign) in enumerate(zip(others, ahead, strict=True)):
+                    leads[index] += _gain(steps.falls[place], steps.rises[place], sign, share)
+                verdicts += 1
+        return max(1, verdicts)
+
+
+def _gain(fall: float, rise: float, sign: int, share: float) -> float:
+    """By how much verdicts are expected to raise a lead's lower bound, given how far they can move it."""
+    against = fall if sign > 0 else -rise
+    return share * sign * (fall + rise) - against
+
+
+def _totals(rows: Iterable[Sequence[float]], length: int) -> list[float]:
+    """The sums of the columns."""
+    return [sum(column) for column in zip(*rows, strict=True)] or [0.0] * length

@@ -153,6 +153,91 @@ def test_a_pass_that_is_searching_leaves_everything_open():
     order = JudgingOrder(grid)
     assert difference(order, "a", "b") == pytest.approx((-1.0, 0.5))
 
+    assert order.standing().left is None and "until" not in order.standing().line()
+
+
+def test_models_that_are_equal_at_the_top_lead_together():
+    verdicts = {("van", window(0)): True, ("van", window(1)): True, ("van", window(2)): False}
+    runs = {"a": {VAN: windows(0)}, "b": {VAN: windows(1)}, "c": {VAN: windows(2)}}
+    standing = JudgingOrder(grid_of(runs, verdicts, [VAN], k=1)).standing()
+    assert (standing.leaders, standing.leader, standing.left) == (("a", "b"), None, 0)
+    assert standing.line() == "P@1 fine · settled: a = b > c"
+
+
+def test_all_models_equal_need_no_more_verdicts():
+    standing = JudgingOrder(grid_of({"a": {VAN: windows(0)}, "b": {VAN: windows(0)}}, {}, [VAN])).standing()
+    assert standing.leaders == ("a", "b") and standing.left == 0
+    assert standing.line() == "P@2 fine · settled: a = b"
+
+
+def test_a_leader_is_named_while_others_are_open():
+    verdicts = {("van", window(0)): True, ("van", window(3)): False}
+    runs = {"a": {VAN: windows(0, 4)}, "b": {VAN: windows(3, 1)}, "c": {VAN: windows(3, 2)}}
+    runs = {model: {**found, BUS: windows(9)} for model, found in runs.items()}
+    standing = JudgingOrder(grid_of(runs, {**verdicts, ("van", window(4)): True})).standing()
+    assert standing.leaders == ("a",)
+    assert standing.line() == (
+        "P@2 fine · settled: a > b, a > c · 1 of 3 pairs open · a leads whatever is to come"
+    )
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_how_many_are_left_is_what_expected_verdicts_would_take(seed):
+    """Counted in the plain way: one expected verdict after another in the order suggested."""
+    drawn = random.Random(seed)
+    queries = [Query(f"query {number}", "fine") for number in range(6)]
+    pool = windows(*range(8))
+    names = "abcd"
+    runs = {model: {query: drawn.sample(pool, drawn.randint(0, 4)) for query in queries} for model in names}
+    known = {
+        (query.text, where): drawn.random() < 0.4
+        for query in queries
+        for where in pool
+        if drawn.random() < 0.5
+    }
+    k = 3
+    order = JudgingOrder(grid_of(runs, known, queries, k))
+    standing = order.standing()
+
+    def chance(item, rate):
+        return known.get(item, rate)
+
+    seen = [
+        known[query.text, where]
+        for model in names
+        for query in queries
+        for where in runs[model][query]
+        if (query.text, where) in known
+    ]
+    rate = (1 + sum(seen)) / (2 + len(seen))
+    value = {
+        model: sum(chance((query.text, where), rate) for query in queries for where in runs[model][query][:k])
+        for model in names
+    }
+    if standing.leaders:
+        assert standing.left == 0
+        return
+    assert value[standing.expected] == pytest.approx(max(value.values()))
+    certain = {}  # of the likely leader over each other, each unjudged window counted against it
+    steps = {}
+    for other in set(names) - {standing.expected}:
+        certain[other] = 0.0
+        for query in queries:
+            for where in pool:
+                step = (where in runs[standing.expected][query][:k]) - (where in runs[other][query][:k])
+                item = (query.text, where)
+                certain[other] += step * known[item] if item in known else min(0, step)
+                steps[other, PoolItem(*item)] = step
+    count = 0
+    for suggestion in order.suggestions():
+        if min(certain.values()) > -1e-6:
+            break
+        count += 1
+        for other in certain:
+            step = steps[other, suggestion.item]
+            certain[other] += rate * step - min(0, step)
+    assert standing.left == count
+
 
 def test_one_model_has_nothing_to_decide():
     order = JudgingOrder(grid_of({"a": {VAN: windows(0)}}, {}))
