@@ -187,6 +187,7 @@ def table(
 @click.option(
     "--footage", multiple=True, type=click.Path(path_type=Path), help="Where the benchmark's footage is."
 )
+@click.option("--decisive", is_flag=True, help="Ask first what decides most between the models.")
 @options.implied_option
 def judge(
     benchmark_file: Path | None,
@@ -195,6 +196,7 @@ def judge(
     fine: tuple[str, ...],
     floor: tuple[str, ...],
     footage: tuple[Path, ...],
+    decisive: bool,
     implied: bool,
 ) -> int:
     """Ask for a verdict on every hit of the saved runs that has none, one key each."""
@@ -208,7 +210,7 @@ def judge(
         )
         for note in notes:
             terminal.say(printable(note))
-        judged = _judge(benchmark, runs, judgments, footages)
+        judged = _judge(benchmark, runs, judgments, footages, decisive=decisive)
         _print(_report(benchmark, runs, judgments, [run.model for run in runs], {}, []), "text")
     return terminal.DONE if judged else terminal.FAILED
 
@@ -380,9 +382,16 @@ def _print(report: Report, form: str, *, per_query: bool = False) -> None:
 
 
 def _judge(
-    benchmark: Benchmark, runs: Sequence[Run], judgments: Judgments, footages: Sequence[Footage]
+    benchmark: Benchmark,
+    runs: Sequence[Run],
+    judgments: Judgments,
+    footages: Sequence[Footage],
+    *,
+    decisive: bool = False,
 ) -> bool:
     """Asks for the verdicts that are missing; False where none could be taken."""
+    from accuracy_tui.asking_order import DecisiveOrder
+    from accuracy_tui.grid import Grid
     from accuracy_tui.judging import judge as ask
     from accuracy_tui.player import find_player, play_command
     from accuracy_tui.pool import pool
@@ -399,6 +408,10 @@ def _judge(
     if not items:
         terminal.say("nothing to judge: every pool item has its verdict")
         return True
+    order = None
+    if decisive:
+        grid = Grid(runs, benchmark.queries, judgments.look, k=benchmark.k)
+        order = DecisiveOrder(grid, judgments.look)
     route = find_player()
     terminal.say(route.line)
     try:
@@ -410,6 +423,7 @@ def _judge(
             say=terminal.say,
             clips=route.player,
             command=play_command,
+            order=order,
         )
     finally:
         if route.player is not None:

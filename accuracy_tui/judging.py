@@ -27,6 +27,21 @@ class Clips(Protocol):
     def show(self, footage: Footage, window: Window) -> None: ...
 
 
+class Order(Protocol):
+    """Which item is asked next, where that depends on the verdicts so far."""
+
+    def changed(self, query: str) -> None:
+        """A verdict on this query was given or taken back."""
+
+    def arrange(self, items: Sequence[PoolItem], after: str | None) -> list[PoolItem]:
+        """The same items, in the order to ask; ``after`` is the query that was judged last."""
+        ...
+
+    def why(self, item: PoolItem) -> str:
+        """A line on why it is asked now."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """What came of a round of judging."""
@@ -44,21 +59,23 @@ def judge(
     say: Callable[[str], None],
     clips: Clips | None,
     command: Callable[[Footage, Window], str],
+    order: Order | None = None,
 ) -> Outcome:
     """Asks for a verdict on each item until all are seen or the user quits.
 
     A verdict is acknowledged ("✓") only once it is safe on disk. End of input counts as quit.
 
     Args:
-        items: what to judge, in the order to ask.
+        items: what to judge, in the order to ask unless ``order`` says otherwise.
         verdicts: where verdicts go.
         footages: by name, for the clip's path.
         read_key: the next key, lower case, "" at the end of input.
         say: prints a line.
         clips: plays the window; None where nothing can.
         command: a shell command that plays the window by hand.
+        order: arranges what is still to be asked, anew after every verdict.
     """
-    items = list(items)
+    items = list(items) if order is None else order.arrange(items, None)
     position = 0
     given: list[int] = []  # positions of the verdicts of this round, for undo to go back to
     while True:
@@ -69,7 +86,8 @@ def judge(
         else:
             item = items[position]
             footage = footages.get(item.window.footage)
-            _ask(position, len(items), item, footage, clips, command, say)
+            why = None if order is None else order.why(item)
+            _ask(position, len(items), item, why, footage, clips, command, say)
         key = read_key() if at_end else _key(read_key, say)
         if key == "q" or (at_end and key != "u"):
             break
@@ -80,6 +98,9 @@ def judge(
             say(f"  ✓ {said(key == 'y')}")
             given.append(position)
             position += 1
+            if order is not None:
+                order.changed(item.query)
+                items[position:] = order.arrange(items[position:], item.query)
         elif key == "u":
             undone = verdicts.undo()
             if undone is None:
@@ -92,6 +113,9 @@ def judge(
                 position = given.pop()
             elif previous is None and item not in items[position:]:  # of an earlier session: asked now
                 items.insert(position, item)
+            if order is not None:  # it is asked now, what follows may be another
+                order.changed(query)
+                items[position + 1 :] = order.arrange(items[position + 1 :], query)
     return Outcome(judged=len(given), left=len(items) - len(given))
 
 
@@ -109,6 +133,7 @@ def _ask(
     position: int,
     total: int,
     item: PoolItem,
+    why: str | None,
     footage: Footage | None,
     clips: Clips | None,
     command: Callable[[Footage, Window], str],
@@ -116,6 +141,8 @@ def _ask(
 ) -> None:
     say("")
     say(f"{position + 1}/{total}  Does this show “{printable(item.query)}”?")
+    if why is not None:
+        say(f"  {printable(why)}")
     if footage is None:
         say(f"  {describe(item.window)} (footage not found)")
     else:

@@ -356,6 +356,24 @@ def test_judge_goes_on_where_the_last_round_stopped(command, bench, monkeypatch)
     assert "nothing to judge" in command.accuracy("judge", "-b", bench).err
 
 
+def test_judge_decisive_asks_first_what_decides_between_models(command, bench, monkeypatch):
+    made = {"conse-lite0": ColourEmbedder("conse-lite0"), "conse-lite1": ColourEmbedder("conse-lite1")}
+    vectors = made["conse-lite1"]
+    monkeypatch.setattr(vectors, "embed_query", lambda text: made["conse-lite0"].embed_query("red"))
+    use(monkeypatch, made)
+    command.accuracy("run", "-b", bench, "--model", "conse-lite0", "--model", "conse-lite1", "-k", "1")
+    answer(monkeypatch, "ynq")
+    result = command.accuracy("judge", "-b", bench, "--decisive")
+    questions = [line for line in result.err.splitlines() if "Does this show" in line]
+    assert len(questions) == 3 and all("“green”" in line or "“blue”" in line for line in questions)
+    assert "decides conse-lite0 against conse-lite1 · P@3 fine" in result.err
+    assert "more verdicts until the leader is settled" in result.err
+    answer(monkeypatch, "y" * 9)
+    result = command.accuracy("judge", "-b", bench, "--decisive")
+    assert result.err.rstrip().count("Does this show") == 3
+    assert "a floor query: it decides nothing between models" in result.err
+
+
 @pytest.mark.parametrize("key", "yn")
 def test_judge_asks_again_where_an_outside_edit_conflicts(command, bench, monkeypatch, key):
     command.accuracy("run", "-b", bench)

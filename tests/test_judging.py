@@ -1,5 +1,6 @@
 """Judging on a plain terminal: what each key does, by the lines said and the verdicts given."""
 
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -38,7 +39,7 @@ class Memory:
         return query, window, previous
 
 
-def play(keys, *, items=ITEMS, verdicts=None, clips=None, footages=None):
+def play(keys, *, items=ITEMS, verdicts=None, clips=None, footages=None, order=None):
     verdicts = verdicts or Memory()
     said = []
     pressed = iter(keys)
@@ -50,6 +51,7 @@ def play(keys, *, items=ITEMS, verdicts=None, clips=None, footages=None):
         say=said.append,
         clips=clips,
         command=lambda footage, window: f"mpv {footage.name} {window.start}",
+        order=order,
     )
     return (
         outcome,
@@ -158,3 +160,51 @@ def test_a_verdict_that_could_not_be_saved_is_not_acknowledged():
 )
 def test_clock(seconds, shown):
     assert clock(seconds) == shown
+
+
+class LongestFirst:
+    """The window that lasts longest first, but a query that was begun is finished; notes what it is told."""
+
+    def __init__(self):
+        self.told = []
+
+    def changed(self, query):
+        self.told.append(query)
+
+    def arrange(self, items, after):
+        self.told.append(after)
+        return sorted(items, key=lambda item: (item.query != after, item.window.start - item.window.end))
+
+    def why(self, item):
+        return f"lasts {item.window.end - item.window.start:.0f}\x1b s"
+
+
+SPANS = [
+    PoolItem("q", Window("a b.mp4", 0.0, 1.0)),
+    PoolItem("q", Window("a b.mp4", 5.0, 7.0)),
+    PoolItem("r", Window("a b.mp4", 0.0, 3.0)),
+]
+
+
+def asked(said):
+    return [line.split("“")[1][0] + following.split()[1][0] for line, following in questions(said)]
+
+
+def questions(said):
+    return [pair for pair in pairwise(said) if "Does this show" in pair[0]]
+
+
+def test_an_order_is_asked_anew_after_each_verdict():
+    order = LongestFirst()
+    outcome, _, said = play("yny", items=SPANS, order=order)
+    assert outcome == Outcome(judged=3, left=0)
+    assert asked(said) == ["r3", "q2", "q1"]
+    assert order.told == [None, "r", "r", "q", "q", "q", "q"]
+    assert questions(said)[0][1] == "  lasts 3\\x1b s"
+
+
+def test_an_order_leaves_what_was_skipped_and_what_is_undone_in_place():
+    outcome, verdicts, said = play("syuyy", items=SPANS, order=LongestFirst())
+    assert asked(said) == ["r3", "q2", "q1", "q2", "q1"]
+    assert outcome == Outcome(judged=2, left=1)
+    assert verdicts == {("q", 5.0): True, ("q", 0.0): True}
