@@ -201,7 +201,9 @@ def test_a_model_that_cannot_run_is_not_started(console):
         await pilot.press("n", *"gemini", "enter")
         await pilot.pause()
         assert "no key" in shown(app, "#said")
-        assert isinstance(app.session.passes.get("gemini", NotRun()), NotRun) and not app.worker.busy
+        assert isinstance(app.session.passes.get("gemini", NotRun()), NotRun)
+        await until(pilot, lambda: not app.worker.busy)  # with the footage
+        assert isinstance(app.session.passes.get("gemini", NotRun()), NotRun)
 
     console(act)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import os
 import re
 import signal
@@ -89,6 +90,10 @@ class ConsoleApp(App[int]):
 
     def _begin(self) -> None:
         """Everything that isn't needed for the first picture."""
+        if self.ending is not None:
+            # What was loaded lives as long as this process: looked through once, not again while keys wait.
+            gc.collect()
+            gc.freeze()
         self.say_notes()
         self.worker.read_footage()
         if self.options.start:

@@ -9,6 +9,7 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.content import Content
 from textual.screen import Screen
+from textual.timer import Timer
 from textual.widgets import Input, Static
 
 from accuracy_tui.benchmark import Query
@@ -41,6 +42,8 @@ KEYS_LINE = (
     ("q", "quit"),
 )
 _TICK_SECONDS = 0.5
+_PAUSE_SECONDS = 0.15
+"""The standings follow a verdict by so much, or as soon as keys pause for so long."""
 _SAID_SECONDS = 12.0
 """How long a message stays."""
 
@@ -69,6 +72,7 @@ class GridScreen(Screen[None]):
         self._filter = ""
         self._said = ""
         self._said_until = 0.0
+        self._later: Timer | None = None
 
     @property
     def console(self) -> ConsoleApp:
@@ -117,9 +121,9 @@ class GridScreen(Screen[None]):
         """Draws the lines around the grid again."""
         self.show_title()
         self.query_one(DetailPane).show(self.grid.cursor, self.grid.hit)
-        self.query_one("#standing", Static).update(self._standing())
+        self.query_one("#keys", Static).update(_keys(self.size.width - 2), layout=False)
         self._show_said()
-        self.query_one("#keys", Static).update(_keys(self.size.width - 2))
+        self.show_standing()
 
     def show_title(self) -> None:
         """What is measured, and how much of it is judged."""
@@ -141,15 +145,32 @@ class GridScreen(Screen[None]):
         text = one_line(left, max(0, width - len(name) - len(right) - 2))
         gap = " " * max(1, width - len(name) - len(text) - len(right))
         self.query_one("#title", Static).update(
-            Content.assemble((name, "bold"), text, gap, (right, "$text-muted"))
+            Content.assemble((name, "bold"), text, gap, (right, "$text-muted")),
+            layout=False,
         )
 
+    def show_standing(self) -> None:
+        """Who is ahead of whom, and what to judge next."""
+        self.query_one("#standing", Static).update(self._standing(), layout=False)
+
     def session_changed(self, change: Change) -> None:
-        """Draws what changed."""
+        """Draws what changed: the cells at once, what takes longer to find out once keys pause."""
         if change.layout:
             self._arrange()
         self.grid.session_changed(change)
-        self.show_all()
+        self.call_after_refresh(self._show_around)
+        if self._later is not None:
+            self._later.stop()
+        self._later = self.set_timer(_PAUSE_SECONDS, self._caught_up)
+
+    def _show_around(self) -> None:
+        self.show_title()
+        self.query_one(DetailPane).show(self.grid.cursor, self.grid.hit)
+
+    def _caught_up(self) -> None:
+        self._later = None
+        self.show_standing()
+        self._show_said()
 
     def say(self, text: str) -> None:
         """One line that stays for a while."""
@@ -158,7 +179,9 @@ class GridScreen(Screen[None]):
 
     def _show_said(self) -> None:
         text = self._said if time.monotonic() < self._said_until else self._next_step()
-        self.query_one("#said", Static).update(plain(one_line(text, max(1, self.size.width - 2))))
+        self.query_one("#said", Static).update(
+            plain(one_line(text, max(1, self.size.width - 2))), layout=False
+        )
 
     def _next_step(self) -> str:
         """What there is to do, in words."""
@@ -197,7 +220,7 @@ class GridScreen(Screen[None]):
         self.grid.passes_changed()
         cursor = self.grid.cursor
         if cursor is not None and is_active(self.console.session.passes[cursor[0]]):
-            self.query_one(DetailPane).refresh()
+            self.query_one(DetailPane).renew()
 
     def on_resize(self) -> None:
         self.set_class(self.size.height < 30, "low")
