@@ -28,7 +28,7 @@ def export(session: LiveSession, folder: Path, forms: Collection[str], *, implie
 
     Args:
         session: as it stands.
-        folder: made where it doesn't exist. Files are named after the benchmark.
+        folder: made where it doesn't exist. Files are named after the benchmark; others stay as they are.
         forms: of ``FORMS``.
         implied: whether the qrels hold verdicts that follow from others.
 
@@ -36,12 +36,14 @@ def export(session: LiveSession, folder: Path, forms: Collection[str], *, implie
         The files written.
 
     Raises:
-        BadInput: a form that doesn't exist, or verdicts asked for before they are known.
+        BadInput: a form that doesn't exist, or verdicts asked for before they are known; nothing is written.
         SentrySearchError: a file can't be written.
     """
     for form in forms:
         if form not in FORMS:
             raise BadInput(f"no form {form!r}", hint=f"there are {', '.join(FORMS)}")
+    if "qrels" in forms and session.judgments is None:
+        raise BadInput("the verdicts aren't known yet", hint="wait until the footage is read")
     stem = file_stem(session.benchmark.name)
     written: list[Path] = []
     writers: dict[str, Callable[[], list[Path]]] = {
@@ -61,19 +63,16 @@ def export(session: LiveSession, folder: Path, forms: Collection[str], *, implie
 
 
 def file_stem(name: str) -> str:
-    """A benchmark's name as the beginning of a file's: no separators, no dots in front."""
+    """A benchmark's name as the beginning of a file's: no separators, no dots in front, short."""
     plain = "".join(sign if sign.isalnum() or sign in "-_." else "-" for sign in name)
-    return plain.strip(".-")[:80] or "benchmark"
+    return plain.strip(".-")[:40] or "benchmark"
 
 
 def _qrels(session: LiveSession, path: Path, implied: bool) -> list[Path]:
     from accuracy_tui import trec
 
-    if session.judgments is None:
-        raise BadInput("the verdicts aren't known yet", hint="wait until the footage is read")
-    explicit = [trec.Judged(*item) for item in session.judgments.items()]
+    explicit = [trec.Judged(*item) for item in session.judgments.items()] if session.judgments else []
     runs = list(session.grid.runs.values())
-    path.parent.mkdir(parents=True, exist_ok=True)
     trec.export_qrels(path, runs, session.queries, session.look, explicit=explicit, implied=implied)
     return [path]
 
