@@ -152,6 +152,14 @@ class Grid:
             query for query in self.queries if (found := searched.get(query.text)) is None or not found.hits
         ]
 
+    def add_model(self, model: str) -> None:
+        """One more row, of a model without a run; one that is there stays as it is."""
+        if model not in self._rows:
+            self._rows[model] = len(self.models)
+            self.models = (*self.models, model)
+            self._searched.append({})
+            self._outcomes.append([bytes([NO_HIT]) * self.depth for _ in self.queries])
+
     def begin(self, model: str) -> None:
         """A new pass of a model delivers its queries from now on; what it had found before is set aside."""
         self.pending.add(model)

@@ -376,7 +376,8 @@ class LiveSession:
         if model in self.passes:
             return Change()
         self.passes[model] = NotRun()
-        self._rebuild()
+        self.grid.add_model(model)
+        self._outdated(pool=False)
         return Change(layout=True)
 
     def _take_footage(self, event: FootageRead) -> Change:

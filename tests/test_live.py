@@ -217,6 +217,23 @@ def test_a_model_nobody_has_asked_for_before_gets_a_column(session):
     assert session.models == ("a", "b", "c")
 
 
+def test_a_column_more_is_as_if_it_had_been_there(session, tmp_path):
+    session.add_models(["c"])
+    assert session.grid.state("c", "van") is State.NO_RUN
+    assert session.put("van", window(1), True).cells == {("a", "van")}
+    session.apply(searched("c", VAN, 1, 9))
+    assert session.grid.cell("c", "van").glyphs == "●·–––"
+    session.apply(ModelFinished("c", make_run("c", every(1, 9)), Path("c.json")))
+    save_run(make_run("c", every(1, 9)), session.benchmark.runs)
+    session.judgments.sync()
+    with LiveSession.open(session.benchmark) as anew:
+        assert anew.models == session.models
+        assert [anew.grid.outcomes(model) for model in anew.models] == [
+            session.grid.outcomes(model) for model in session.models
+        ]
+        assert anew.unjudged() == session.unjudged()
+
+
 def test_an_added_query_is_searched_without_putting_the_others_aside(session):
     assert session.add_query("  red bus ", "floor").layout
     assert [query.text for query in session.queries] == ["van", "bus", "road", "red bus"]

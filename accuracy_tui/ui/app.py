@@ -27,6 +27,7 @@ from sentrysearch.errors import BadInput, SentrySearchError
 from sentrysearch.text import printable
 
 if TYPE_CHECKING:
+    from accuracy_tui.grid import Grid
     from accuracy_tui.judging_round import JudgingRound
     from accuracy_tui.pass_worker import PassWorker
     from accuracy_tui.player.abilities import Abilities
@@ -71,6 +72,7 @@ class ConsoleApp(App[int]):
         """What watches for signals, in the real program."""
         self.state = load_state(session.benchmark) if state is None else state
         self._order: JudgingOrder | None = None
+        self._ordered: Grid | None = None
         self._desk: PlayerDesk | None = None
         self.received: signal.Signals | None = None
         """The signal that ended it, if one did."""
@@ -107,8 +109,9 @@ class ConsoleApp(App[int]):
     @property
     def order(self) -> JudgingOrder:
         """What decides most, kept up to date."""
-        if self._order is None:
-            self._order = JudgingOrder(self.session.grid)
+        if self._order is None or self._ordered is not self.session.grid:
+            self._ordered = self.session.grid
+            self._order = JudgingOrder(self._ordered)
         return self._order
 
     @property
@@ -134,9 +137,7 @@ class ConsoleApp(App[int]):
 
     def take(self, change: Change) -> None:
         """Something changed: brings the order up to date and draws it."""
-        if change.layout or len({model for model, _ in change.cells}) == 0:
-            self._order = None if change.layout else self._order
-        elif self._order is not None:
+        if self._order is not None:
             for query in {query for _, query in change.cells}:
                 self._order.refresh(query)
         self.grid_screen.session_changed(change)
