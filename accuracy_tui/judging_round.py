@@ -10,6 +10,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
+from accuracy_tui.benchmark import FLOOR
 from accuracy_tui.grid import State
 from accuracy_tui.judging_order import JudgingOrder
 from accuracy_tui.live import LiveSession
@@ -174,12 +175,11 @@ def decisive_round(
     """
 
     def supply(query: str | None) -> Iterable[Ask]:
-        suggestions = order().suggestions(after=query)
-        for suggestion in suggestions:
+        for suggestion in order().suggestions(after=query):
             yield Ask(suggestion.item, suggestion.why)
-        suggested = {suggestion.item for suggestion in suggestions}
+        floor = {query.text for query in session.queries if query.group == FLOOR}
         for item in session.pool():
-            if item not in suggested and session.look(item.query, item.window).value is None:
+            if item.query in floor and session.look(item.query, item.window).value is None:
                 yield Ask(item, "a floor query: it decides nothing between models")
 
     return JudgingRound(supply, blind=blind)

@@ -59,19 +59,19 @@ class Standing:
         return tuple(pair for pair in self.pairs if not pair.settled)
 
     def line(self) -> str:
-        """One line for the screen; "" with fewer than two models."""
+        """One line for the screen, what matters most first; "" with fewer than two models."""
         if not self.pairs:
             return ""
         parts = [self._settled_line()]
         undecided = len(self.undecided)
         if undecided:
-            parts.append(f"{undecided} of {len(self.pairs)} pairs open")
             if self.leaders:
                 lead = "leads" if len(self.leaders) == 1 else "lead"
-                parts.append(f"{' and '.join(self.leaders)} {lead} whatever is to come")
+                parts.insert(0, f"{' and '.join(self.leaders)} {lead} whatever is to come")
             elif self.left is not None:
                 verdicts = "verdict" if self.left == 1 else "verdicts"
-                parts.append(f"about {self.left} more {verdicts} until the leader is settled")
+                parts.insert(0, f"about {self.left} more {verdicts} until the leader is settled")
+            parts.append(f"{undecided} of {len(self.pairs)} pairs open")
         return f"P@{self.k} {FINE} · {' · '.join(parts)}"
 
     def _settled_line(self) -> str:

@@ -177,7 +177,7 @@ def test_a_leader_is_named_while_others_are_open():
     standing = JudgingOrder(grid_of(runs, {**verdicts, ("van", window(4)): True})).standing()
     assert standing.leaders == ("a",)
     assert standing.line() == (
-        "P@2 fine · settled: a > b, a > c · 1 of 3 pairs open · a leads whatever is to come"
+        "P@2 fine · a leads whatever is to come · settled: a > b, a > c · 1 of 3 pairs open"
     )
 
 

@@ -22,7 +22,7 @@ class Filmstrip(Widget):
     """Shows pictures with their times; drawn by Textual, as they don't move."""
 
     DEFAULT_CSS = """
-    Filmstrip { width: 30; height: 1fr; }
+    Filmstrip { width: 25%; min-width: 16; max-width: 36; height: 1fr; }
     """
 
     def __init__(self) -> None:

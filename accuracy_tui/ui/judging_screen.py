@@ -78,6 +78,7 @@ class JudgingScreen(Screen[None]):
     JudgingScreen #query {
         height: 3; width: 1fr; content-align: center middle; text-style: bold; background: $panel;
     }
+    JudgingScreen.low #query { height: 1; }
     JudgingScreen #middle { height: 1fr; }
     JudgingScreen PictureView { width: 1fr; height: 1fr; }
     JudgingScreen Filmstrip { display: none; }
@@ -207,18 +208,18 @@ class JudgingScreen(Screen[None]):
         state = ""
         if verdict.value is not None:
             state = f" · judged {said(verdict.value)}{' by implication' if verdict.implied else ''}"
-        where = describe(ask.item.window)
-        left = f"{self.asks.judged} judged, {self.asks.left} left"
+        where = f"{describe(ask.item.window)}{state}"
         if self.console.options.blind:
-            return f"{where}{state} · {left}"
-        return f"{place_line(self.console.session, ask.item, self._model)} · {where}{state} · {left}"
+            return where
+        return f"{where} · {place_line(self.console.session, ask.item, self._model)}"
 
     def _why(self, ask: Ask) -> str:
+        left = f"{self.asks.judged} judged, {self.asks.left} left"
         if self.console.options.blind:
-            return "blind: models, ranks and their standing are hidden"
+            return f"{left} · blind: models, ranks and their standing are hidden"
         if not ask.why:
-            return ""
-        return f"{ask.why} · {self.console.order.standing().line()}"
+            return left
+        return f"{left} · {ask.why} · {self.console.order.standing().line()}"
 
     def _draw_loop(self) -> None:
         line = self.query_one("#loop", Static)
@@ -249,6 +250,7 @@ class JudgingScreen(Screen[None]):
         self.query_one("#said", Static).update(plain(one_line(text, max(10, self.size.width - 2))))
 
     def on_resize(self) -> None:
+        self.set_class(self.size.height < 30, "low")
         self._draw()
 
     # What players say
