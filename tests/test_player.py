@@ -13,7 +13,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from accuracy_tui.player import PlayerError, display, find_player, play_command, window
+from accuracy_tui.player import PlayerError, display, find_player, mpv_clips, play_command
 from accuracy_tui.player.window import WindowPlayer
 from sentrysearch.text import printable
 from sentrysearch.types import Footage, Window
@@ -67,7 +67,8 @@ def times_until_it_looped(player, turns=2, look=lambda: None):
 
     def looped():
         look()
-        times.append(player.state()["time"])
+        if player.position is not None:
+            times.append(player.position.seconds)
         return sum(after < before for before, after in itertools.pairwise(times)) >= turns
 
     until(looped)
@@ -102,25 +103,22 @@ def test_times_count_from_the_first_picture_whatever_the_file_s_clock_says(scree
 
 @needs_screen
 @pytest.mark.parametrize("name", HOSTILE_NAMES, ids=ascii)
-def test_every_file_name_plays(player, tmp_path, name):
+def test_every_file_name_plays(screen, player, tmp_path, name):
     footage = write_clip(tmp_path / name)
     player.show(footage, span(footage, 1.0, 2.0))
-    state = player.state()
-    assert state["path"] == str(tmp_path / name)
-    assert state["visible"]
-    assert 1.0 <= state["time"] < 2.0
+    until(functools.partial(shows, screen, "green"))
 
 
 @needs_screen
-def test_footage_given_by_a_relative_path_plays(player, clip, monkeypatch):
+def test_footage_given_by_a_relative_path_plays(screen, player, clip, monkeypatch):
     monkeypatch.chdir(clip.path.parent)
     relative = Footage("-clip", Path("clip.mkv"), clip.fingerprint, 4.0, 0.0, 320, 240, 0, "mpeg4", 10.0)
     player.show(relative, span(relative, 0.0, 1.0))
-    assert player.state()["path"] == str(clip.path)
+    until(functools.partial(shows, screen, "red"))
 
 
 @needs_screen
-def test_what_cannot_be_played_is_one_line_and_the_next_clip_plays(player, clip, tmp_path):
+def test_what_cannot_be_played_is_one_line_and_the_next_clip_plays(screen, player, clip, tmp_path):
     gone = Footage("gone", tmp_path / "gone.mkv", "", 4.0, 0.0, 320, 240, 0, "", 10.0)
     (tmp_path / "text.mkv").write_text("no video\n")
     text = Footage("text", tmp_path / "text.mkv", "", 4.0, 0.0, 320, 240, 0, "", 10.0)
@@ -129,7 +127,7 @@ def test_what_cannot_be_played_is_one_line_and_the_next_clip_plays(player, clip,
             player.show(bad, span(bad, 0.0, 1.0))
         assert str(caught.value) and "\n" not in str(caught.value)
     player.show(clip, span(clip, 0.0, 1.0))
-    assert player.state()["visible"]
+    until(functools.partial(shows, screen, "red"))
 
 
 @needs_screen
@@ -144,7 +142,7 @@ def test_a_crashed_player_is_started_again_at_the_next_clip(screen, player, clip
 
 @needs_screen
 def test_a_hung_player_is_replaced(player, clip, monkeypatch):
-    monkeypatch.setattr(window, "ANSWER_SECONDS", 3.0)
+    monkeypatch.setattr(mpv_clips, "ANSWER_SECONDS", 3.0)
     player.show(clip, span(clip, 0.0, 1.0))
     first = player.process_id
     os.kill(first, signal.SIGSTOP)

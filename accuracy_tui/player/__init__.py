@@ -55,10 +55,10 @@ def find_player(environ: Mapping[str, str] = os.environ) -> Route:
 
     player = WindowPlayer(environ)
     try:
-        display = player.start()
+        line = player.start()
     except PlayerError as error:
         return Route(None, f"clips are not played: {error}")
-    return Route(player, f"clips play in an mpv window on display {display}")
+    return Route(player, f"clips play in an {line}")
 
 
 def play_command(footage: Footage, window: Window) -> str:

@@ -81,11 +81,15 @@ class ClipProcess:
         with contextlib.suppress(OSError), self._sending:
             self._socket.sendall(json.dumps(request).encode() + b"\n")
 
+    def kill(self) -> None:
+        """Ends it at once, as a crash would; what comes of that is told."""
+        with contextlib.suppress(OSError):
+            self.process.kill()
+
     def close(self) -> None:
         """Ends it at once; may be called twice."""
         self._closed = True
-        with contextlib.suppress(OSError):
-            self.process.kill()
+        self.kill()
         with contextlib.suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)
         self._socket.close()

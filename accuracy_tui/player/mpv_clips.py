@@ -31,6 +31,9 @@ from sentrysearch.text import printable
 
 _OUTPUTS = {"x11": "x11", "wayland": "wlshm"}
 _INSTALL = "install libmpv (Debian, Ubuntu: apt install libmpv2; macOS: brew install mpv)"
+ANSWER_SECONDS = 15.0
+"""A child that neither shows a clip nor says why not in this time is stuck, and is ended."""
+
 _CRASHES = 2
 """So many crashes in a row, without a picture between them, and the player is given up."""
 
@@ -55,6 +58,7 @@ class _MpvClips:
         self._closed = False
         self._cuts = Cuts()
         self._process: ClipProcess | None = None
+        self._timer: threading.Timer | None = None
 
     def show(self, clip: Clip) -> None:
         with self._mutex:
@@ -63,6 +67,7 @@ class _MpvClips:
             else:
                 self._shown = (clip, self._number(clip))
             self._send("show", *self._shown)
+            self._expect(self._shown[1])
 
     def prefetch(self, clip: Clip) -> None:
         def ready(cut: Cut | None) -> None:  # on a thread of the cuts'
@@ -80,6 +85,7 @@ class _MpvClips:
             self._process.send(do="control", control=control.value)
 
     def hide(self) -> None:
+        self._stop_waiting()
         with self._mutex:
             self._shown = self._next = self._wanted = None
             if self._process is not None:
@@ -87,6 +93,7 @@ class _MpvClips:
 
     def close(self) -> None:
         self._closed = True
+        self._stop_waiting()
         if self._process is not None:
             self._process.close()
         self._cuts.close()
@@ -98,6 +105,22 @@ class _MpvClips:
 
     def _start(self) -> None:
         raise NotImplementedError
+
+    def _expect(self, number: int) -> None:
+        """An answer about this clip, in time."""
+        self._stop_waiting()
+        self._timer = threading.Timer(ANSWER_SECONDS, self._stuck, (number,))
+        self._timer.daemon = True
+        self._timer.start()
+
+    def _stop_waiting(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _stuck(self, number: int) -> None:
+        with self._mutex:
+            if self._shown is not None and self._shown[1] == number and self._process is not None:
+                self._process.kill()  # its end is heard of as any other
 
     def _number(self, clip: Clip) -> int:
         number = next(self._numbers)
@@ -145,8 +168,10 @@ class _MpvClips:
             return
         if kind == "shown":
             self._crashes = 0
+            self._stop_waiting()
             self._on_event(Shown(clip))
         elif kind == "failed":
+            self._stop_waiting()
             self._on_event(ShowFailed(clip, PlayerError(message["reason"], where=clip.footage.name)))
         elif kind == "position":
             seconds = message["time"] + self._shifts.get(number, 0.0)
@@ -177,6 +202,7 @@ class _MpvClips:
                     return
                 if shown is not None:
                     self._send("show", *shown)
+                    self._expect(shown[1])
                 return
         self._on_event(PlayerLost(PlayerError(f"the player ended: {reason}")))
 
