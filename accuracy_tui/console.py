@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import gc
 import sys
 from pathlib import Path
 
@@ -49,6 +50,7 @@ def open_console(
     from accuracy_tui.pass_worker import PassWorker
     from accuracy_tui.ui.app import run_console
 
+    gc.disable()  # what is loaded now stays: looking through it again and again only takes time
     with LiveSession.open(benchmark, implied=implied, accept_footage=accept_footage) as session:
         start = models
         if run_missing:

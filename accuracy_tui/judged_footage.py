@@ -96,6 +96,8 @@ class Ownership:
     changed: Mapping[str, str] = field(default_factory=dict)
     """Name → new fingerprint of footage lines to change."""
     _keys: dict[str, str] = field(default_factory=dict)
+    _window_keys: dict[Window, str] = field(default_factory=dict)
+    """By window: a table looks up the same ones for every query."""
 
     def key(self, file_key: str) -> str:
         """This program's key for a key in the file.
@@ -127,6 +129,12 @@ class Ownership:
 
     def key_of(self, window: Window) -> str:
         """This program's key for a window. Raises BadInput for impossible times or a nameless footage."""
+        key = self._window_keys.get(window)
+        if key is None:
+            key = self._window_keys[window] = self._key_of(window)
+        return key
+
+    def _key_of(self, window: Window) -> str:
         start, end = tenths(window.start), tenths(window.end)
         if end <= start:
             raise BadInput(f"window {window.start}-{window.end} does not end after it starts")

@@ -14,6 +14,9 @@ from accuracy_tui.window_keys import split_window_key
 from sentrysearch.types import Window
 
 
+_GIVEN = {value: Verdict(value) for value in (True, False)}
+
+
 @dataclass(frozen=True, slots=True)
 class Conflict:
     """A pool item that was judged here and changed otherwise in the file. ``mine`` counts until a new
@@ -68,9 +71,11 @@ class JudgmentState:
 
     def look(self, query: str, key: str) -> Verdict:
         """The verdict in effect, or the one implied."""
+        if query not in self.file.verdicts and query not in self._pending:
+            return UNJUDGED
         value = self.get(query, key)
         if value is not None:
-            return Verdict(value)
+            return _GIVEN[value]
         by_footage = self._implications.get(query)
         if by_footage is None:
             by_footage = self._implications[query] = self._implied_by(query)

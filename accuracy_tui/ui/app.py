@@ -96,6 +96,7 @@ class ConsoleApp(App[int]):
             # What was loaded lives as long as this process: looked through once, not again while keys wait.
             gc.collect()
             gc.freeze()
+            gc.enable()
         self.say_notes()
         self.worker.read_footage()
         if self.options.start:
