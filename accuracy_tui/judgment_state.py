@@ -13,7 +13,6 @@ from accuracy_tui.verdicts import UNJUDGED, Verdict
 from accuracy_tui.window_keys import split_window_key
 from sentrysearch.types import Window
 
-
 _GIVEN = {value: Verdict(value) for value in (True, False)}
 
 
