@@ -138,7 +138,7 @@ def _shown(footage: Footage, start: float, end: float) -> Iterator[tuple[Decoded
         aspect = video.stream.sample_aspect_ratio
         before: Decoded | None = None
         ended = True
-        for item in _decoded_from(video, start):
+        for item in pictures_from(video, start):
             if item.time >= end - TOLERANCE:
                 ended = False
                 break
@@ -153,9 +153,14 @@ def _shown(footage: Footage, start: float, end: float) -> Iterator[tuple[Decoded
             yield before, aspect
 
 
-def _decoded_from(video: Video, time: float) -> Iterator[Decoded]:
-    """Decodes from a picture at or before a time where seeking finds one, otherwise from the beginning."""
-    if video.timed:
+def pictures_from(video: Video, time: float, *, seek: bool | None = None) -> Iterator[Decoded]:
+    """Decodes from a picture at or before a time where seeking finds one, otherwise from the beginning.
+
+    Args:
+        time: in seconds, as a player shows it.
+        seek: whether to seek at all; by default only where the file's timestamps can be trusted.
+    """
+    if video.timed if seek is None else seek:
         for back in _STEPS_BACK:
             try:
                 video.seek(round((Fraction(max(0.0, time - back)) + video.start) / video.time_base))

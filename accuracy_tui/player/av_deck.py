@@ -5,19 +5,30 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from accuracy_tui.player.clip_player import Control, next_speed
+from sentrysearch.errors import SentrySearchError
 
 if TYPE_CHECKING:
     from accuracy_tui.player.clip_child import Child, Pictures, Shot
+    from sentrysearch.clock import Decoded
+    from sentrysearch.decoder import Video
+    from sentrysearch.picture import Scalers
 
-_STEP_SECONDS = 0.04
-"""How far a step goes: about one picture."""
+_MOMENT = 0.001
+"""Less than any picture is on show, in seconds."""
+
+_TAIL = 0.1
+"""How close to the loop's end a jump may go, in seconds."""
 
 
 class AvDeck:
-    """Decodes one clip on a thread of its own, in time with the clock."""
+    """Decodes one clip on a thread of its own, in time with the clock.
+
+    It reads the file as sentrysearch does: what is shown is what the models were given, damage and all.
+    """
 
     def __init__(self, child: Child, pictures: Pictures) -> None:
         self._child = child
@@ -31,6 +42,13 @@ class AvDeck:
         self._time = 0.0
         self._sent = 0.0
         self._seek: float | None = None
+        """Where to go on instead, in seconds."""
+        self._again = False
+        """Whether to draw the picture on show once more."""
+        self._single = False
+        """Whether to go on by one picture although it is paused."""
+        self._anchor = (0.0, 0.0)
+        """A moment of the monotonic clock, and the clip's own time then."""
         self._changed = threading.Condition()
         threading.Thread(target=self._work, name="pictures", daemon=True).start()
 
@@ -38,8 +56,9 @@ class AvDeck:
         with self._changed:
             self.shot, self.ready, self.around = shot, False, False
             self._paused, self._speed = True, 1.0
+            self._seek, self._again, self._single = None, False, False
             self._size = (shot.width, shot.height)
-            self._seek = self._time = shot.start
+            self._time = shot.start
             self._changed.notify()
 
     def play(self, shot: Shot) -> None:
@@ -49,20 +68,23 @@ class AvDeck:
     def go(self) -> None:
         with self._changed:
             self._paused = False
-            self._seek = self._time  # drawn again, now that it is seen
+            self._again = True  # now that it is seen
             self._changed.notify()
 
     def control(self, control: Control) -> None:
-        if self.shot is None:
-            return
         with self._changed:
+            if self.shot is None:
+                return
             if control is Control.PAUSE:
                 self._paused = not self._paused
             elif control in (Control.FASTER, Control.SLOWER, Control.NORMAL_SPEED):
+                self._anchor = (time.monotonic(), self._time)
                 self._speed = next_speed(self._speed, control)
-            elif control in (Control.STEP, Control.STEP_BACK):
+            elif control is Control.STEP:
+                self._paused = self._single = True
+            elif control is Control.STEP_BACK:
                 self._paused = True
-                self._move(_STEP_SECONDS if control is Control.STEP else -_STEP_SECONDS)
+                self._move(-_MOMENT)
             elif control in (Control.FORWARD, Control.BACK):
                 self._move(1.0 if control is Control.FORWARD else -1.0)
             elif control is Control.RESTART:
@@ -75,7 +97,7 @@ class AvDeck:
     def _move(self, seconds: float) -> None:
         assert self.shot is not None
         low, high = self._bounds(self.shot)
-        self._seek = min(max(self._time + seconds, low), max(low, high - _STEP_SECONDS))
+        self._seek = min(max(self._time + seconds, low), max(low, high - _TAIL))
 
     def hide(self) -> None:
         with self._changed:
@@ -88,7 +110,7 @@ class AvDeck:
     def resize(self, width: int, height: int) -> None:
         with self._changed:
             self._size = (max(2, width), max(2, height))
-            self._seek = self._time
+            self._again = True
             self._changed.notify()
 
     def render(self, *, seen: bool) -> None:
@@ -106,6 +128,8 @@ class AvDeck:
         margin = shot.margin if self.around else 0.0
         return max(0.0, shot.start - margin), shot.end + margin
 
+    # On the deck's own thread
+
     def _work(self) -> None:
         while True:
             with self._changed:
@@ -114,6 +138,8 @@ class AvDeck:
                 shot = self.shot
             try:
                 self._show(shot)
+            except SentrySearchError as error:
+                self._child.work.put(("failed", self, shot, error.what))
             except Exception as error:  # PyAV's errors are many; each is why this clip can't be shown
                 self._child.work.put(("failed", self, shot, str(error) or type(error).__name__))
             with self._changed:
@@ -121,87 +147,106 @@ class AvDeck:
                     self._changed.wait()
 
     def _show(self, shot: Shot) -> None:
-        import av
+        from sentrysearch.decoder import Video
+        from sentrysearch.picture import Scalers
 
-        with av.open(shot.path) as container:
-            stream = container.streams.video[0]
-            stream.thread_type = "AUTO"
-            began = float((container.start_time or 0) / 1_000_000)
+        with Video(Path(shot.path)) as video:
+            video.stream.thread_type = "AUTO"
+            video.stream.codec_context.thread_count = 0
+            scalers = Scalers()
             start = shot.start
             while self.shot is shot:
-                played = False
-                clock, origin = time.monotonic(), start
-                for seconds, frame in _decoded(container, stream, start, began):
-                    if self.shot is not shot:
-                        return
-                    low, high = self._bounds(shot)
-                    if seconds >= high:
-                        break
-                    due = clock + (seconds - origin) / self._speed
-                    self._send(shot, frame, seconds)
-                    played = True
-                    with self._changed:
-                        if self._paused and self._seek is None and self.shot is shot:
-                            self._changed.wait_for(
-                                lambda: not self._paused or self._seek is not None or self.shot is not shot
-                            )
-                            clock, origin = time.monotonic(), seconds
-                        elif (left := due - time.monotonic()) > 0:
-                            speed = self._speed
-                            self._changed.wait(left)
-                            if speed != self._speed:
-                                clock, origin = time.monotonic(), seconds
-                        if self._seek is not None:
-                            break
-                else:
-                    low, _ = self._bounds(shot)
-                if not played and self._seek is None:
+                if not self._turn(shot, video, scalers, start):
                     raise ValueError("nothing of this window can be decoded")
                 with self._changed:
-                    start = low if self._seek is None else self._seek
+                    start = self._bounds(shot)[0] if self._seek is None else self._seek
                     self._seek = None
 
-    def _send(self, shot: Shot, frame: Any, seconds: float) -> None:
+    def _turn(self, shot: Shot, video: Video, scalers: Scalers, start: float) -> bool:
+        """Plays from ``start`` to the loop's end, or until something else is wanted.
+
+        Returns:
+            Whether there was any picture.
+        """
+        on_show: Decoded | None = None
+        self._anchor = (time.monotonic(), start)
+        end = self._bounds(shot)[1]
+        for picture in _pictures(video, start):
+            if picture.time >= end:
+                break
+            if on_show is not None and not self._wait(shot, picture.time, on_show, scalers):
+                return True
+            on_show = picture
+            self._take(shot, picture, scalers)
+        else:
+            if on_show is not None:  # the file ends within the window
+                end = min(end, on_show.time + 1 / float(video.rate))
+        if on_show is not None:
+            self._wait(shot, end, on_show, scalers)
+        return on_show is not None
+
+    def _wait(self, shot: Shot, seconds: float, on_show: Decoded, scalers: Scalers) -> bool:
+        """Waits until a moment of the clip is due; False where something else is to be played."""
+        with self._changed:
+            while self.shot is shot and self._seek is None:
+                if self._again:
+                    self._again = False
+                    self._draw(shot, on_show, scalers)
+                if self._single:
+                    self._single = False
+                    self._anchor = (time.monotonic(), seconds)
+                    return True
+                if self._paused:
+                    self._changed.wait()
+                    self._anchor = (time.monotonic(), self._time)
+                    continue
+                moment, clip_time = self._anchor
+                left = moment + (seconds - clip_time) / self._speed - time.monotonic()
+                if left <= 0:
+                    return True
+                self._changed.wait(left)
+            return False
+
+    def _take(self, shot: Shot, picture: Decoded, scalers: Scalers) -> None:
+        """A picture is due."""
+        self._time = max(picture.time, self._bounds(shot)[0])
         if not self.ready:
-            self._time = seconds
             self.ready = True
-            self._seek = None
             self._child.work.put(("ready", self, shot))
-        self._time = seconds
-        now = time.monotonic()
-        if self is not self._child.decks[0] or (
-            not self._paused and now - self._sent < 1 / self._pictures.fps - 0.005
-        ):
+        if self._paused or time.monotonic() - self._sent >= 1 / self._pictures.fps - 0.005:
+            self._draw(shot, picture, scalers)
+
+    def _draw(self, shot: Shot, picture: Decoded, scalers: Scalers) -> None:
+        if self is not self._child.decks[0]:
             return
-        self._sent = now
+        import numpy as np
+
+        self._sent = time.monotonic()
         width, height = self._size
-        rgb = frame.reformat(width=width, height=height, format="rgba")
-        plane = rgb.planes[0]
         slot = self._pictures.next
         self._pictures.next = (slot + 1) % self._pictures.slots
-        start = slot * self._pictures.slot_bytes
-        data, stride = memoryview(plane), plane.line_size
-        for row in range(height):
-            to = start + row * width * 4
-            self._pictures.memory[to : to + width * 4] = data[row * stride : row * stride + width * 4]
-        self._child.send(event="picture", clip=shot.clip, slot=slot, width=width, height=height, time=seconds)
+        memory = np.frombuffer(
+            self._pictures.memory, np.uint8, width * height * 4, slot * self._pictures.slot_bytes
+        )
+        memory.reshape(height, width, 4)[:, :, :3] = scalers.rgb(picture.frame, width, height)
+        self._child.send(
+            event="picture", clip=shot.clip, slot=slot, width=width, height=height, time=self._time
+        )
         self._child.work.put(("position", self))
 
 
-def _decoded(container: Any, stream: Any, start: float, began: float) -> Iterator[tuple[float, Any]]:
-    """(seconds as a player shows them, frame) from the picture on show at ``start`` on."""
-    container.seek(int((start + began) / stream.time_base), stream=stream)
-    before = None
-    for frame in container.decode(stream):
-        if frame.time is None:
-            continue
-        seconds = frame.time - began
-        if seconds <= start + 1e-3:
-            before = (seconds, frame)
+def _pictures(video: Video, start: float) -> Iterator[Decoded]:
+    """Those from the picture on show at ``start`` on."""
+    from sentrysearch.clips import pictures_from
+
+    before: Decoded | None = None
+    for picture in pictures_from(video, start, seek=True):
+        if picture.time <= start + _MOMENT / 2:
+            before = picture
             continue
         if before is not None:
-            yield start, before[1]
+            yield before
             before = None
-        yield seconds, frame
+        yield picture
     if before is not None:
-        yield start, before[1]
+        yield before

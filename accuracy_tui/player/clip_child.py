@@ -17,8 +17,9 @@ call into it, and what it prints would land on the terminal.
     ← {"event": "key", "clip": 1, "key": "y"}
     → {"do": "control", "control": "pause"}   {"do": "hide"}
 
-``OUTPUT`` is mpv's (x11 or wlshm for a window), or ``memory``; ``OPTIONS`` are more of mpv's, in JSON. Times
-are the file's as a player shows them. It ends when the socket closes.
+Pictures in memory are as the file stores them, not turned. ``OUTPUT`` is mpv's (x11 or wlshm for a window),
+or ``memory``; ``OPTIONS`` are more of mpv's, in JSON. Times are the file's as a player shows them. It ends
+when the socket closes.
 """
 
 from __future__ import annotations
@@ -173,7 +174,9 @@ class MpvDeck:
         self._complaints: list[str] = []
         self._pictures = pictures
         if pictures is not None:
-            more = {"sws-scaler": "bilinear", "sws-fast": "yes"}
+            # Its software renderer can't turn pictures, and fails an assertion where they are to be turned by
+            # a quarter: they come as they are stored.
+            more = {"sws-scaler": "bilinear", "sws-fast": "yes", "video-rotate": "no"}
         else:  # libmpv leaves its window's keys alone unless told
             more = {"input-vo-keyboard": "yes", **more}
         self.mpv = make_mpv("libmpv" if pictures is not None else output, self._complaints, **more)

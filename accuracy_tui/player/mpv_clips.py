@@ -50,6 +50,7 @@ class _MpvClips:
         self._mutex = threading.RLock()
         self._clips: dict[int, Clip] = {}
         self._shifts: dict[int, float] = {}  # by clip number: where in the footage its file begins
+        self._turns: dict[int, int] = {}  # by clip number: degrees clockwise that make its pictures upright
         self._wanted: Clip | None = None
         self._numbers = itertools.count(1)
         self._shown: tuple[Clip, int] | None = None
@@ -128,13 +129,15 @@ class _MpvClips:
         for old in [one for one in self._clips if one < number - 3]:
             del self._clips[old]
             self._shifts.pop(old, None)
+            self._turns.pop(old, None)
         return number
 
     def _send(self, do: str, clip: Clip, number: int) -> None:
         if self._process is None:
             return
         cut = self._cuts.ready(clip)
-        width, height = self._size(clip)
+        self._turns[number] = clip.footage.rotation if cut is None else 0  # a cut is upright
+        width, height = self._size(clip, number)
         window = clip.window
         shift = 0.0 if cut is None else cut.start
         self._process.send(
@@ -152,7 +155,7 @@ class _MpvClips:
         )
         self._shifts[number] = shift
 
-    def _size(self, clip: Clip) -> tuple[int, int]:
+    def _size(self, clip: Clip, number: int) -> tuple[int, int]:
         return 0, 0
 
     def _message(self, message: dict[str, Any]) -> None:
@@ -272,7 +275,7 @@ class InlineClips(_MpvClips):
         with self._mutex:
             self._room = (max(2, width), max(2, height))
             if self._process is not None and self._shown is not None:
-                size = self._size(self._shown[0])
+                size = self._size(*self._shown)
                 self._process.send(do="resize", width=size[0], height=size[1])
 
     def hide(self) -> None:
@@ -296,13 +299,15 @@ class InlineClips(_MpvClips):
 
         threading.Thread(target=make, name="stills", daemon=True).start()
 
-    def _size(self, clip: Clip) -> tuple[int, int]:
-        """The largest size of the clip's shape in the room there is."""
+    def _size(self, clip: Clip, number: int) -> tuple[int, int]:
+        """The largest size of the clip's shape in the room there is, of a picture not yet turned."""
         width, height = self._room
         shape = clip.footage.width / max(1, clip.footage.height)
         if width / height > shape:
-            return max(2, round(height * shape)), height
-        return width, max(2, round(width / shape))
+            width = max(2, round(height * shape))
+        else:
+            height = max(2, round(width / shape))
+        return (height, width) if self._turns.get(number) in (90, 270) else (width, height)
 
     def _take_picture(self, clip: Clip, message: dict[str, Any]) -> None:
         import numpy as np
@@ -310,12 +315,14 @@ class InlineClips(_MpvClips):
         width, height = message["width"], message["height"]
         start = message["slot"] * _SLOT_BYTES
         flat = np.frombuffer(self._memory, np.uint8, width * height * 4, start)
+        number = message["clip"]
+        upright = np.rot90(flat.reshape(height, width, 4)[:, :, :3], -self._turns.get(number, 0) // 90)
         # Copied at once: the slot will be drawn over.
-        pixels = flat.reshape(height, width, 4)[:, :, :3].copy()
+        pixels = upright.copy()
         with self._mutex:
             if self._shown is None or self._shown[0] is not clip:
                 return
-            shift = self._shifts.get(message["clip"], 0.0)
+            shift = self._shifts.get(number, 0.0)
             self._picture = Picture(pixels, message["time"] + shift)
         self._on_event(PictureReady(clip))
 
