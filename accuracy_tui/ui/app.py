@@ -154,6 +154,8 @@ class ConsoleApp(App[int]):
             self.say(" · ".join(notes[-3:]))
 
     def _poll(self) -> None:
+        if self._exit:
+            return
         change = self.session.poll()
         if change.cells:
             self.take(change)
@@ -174,6 +176,8 @@ class ConsoleApp(App[int]):
         self.post_message(WorkerReported(event))  # type: ignore[arg-type]
 
     def on_worker_reported(self, message: WorkerReported) -> None:
+        if self._exit:  # the screens are being taken down
+            return
         with_results = {model for model in self.session.models if self.session.grid.has_results(model)}
         change = self.session.apply(message.event)
         if with_results != {model for model in self.session.models if self.session.grid.has_results(model)}:
@@ -215,6 +219,8 @@ class ConsoleApp(App[int]):
                 screen.session_changed(change)
 
     def on_player_reported(self, message: PlayerReported) -> None:
+        if self._exit:
+            return
         from accuracy_tui.ui.judging_screen import JudgingScreen
 
         for screen in self.screen_stack:
@@ -222,6 +228,10 @@ class ConsoleApp(App[int]):
                 screen.player_event(message.event)
 
     def on_player_opened(self, message: PlayerOpened) -> None:
+        if self._exit:
+            if message.player is not None:
+                message.player.close()
+            return
         from accuracy_tui.ui.judging_screen import JudgingScreen
 
         self.desk.opened(message)

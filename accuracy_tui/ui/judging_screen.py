@@ -257,6 +257,8 @@ class JudgingScreen(Screen[None]):
 
     def player_event(self, event: PlayerEvent) -> None:
         """Takes in what the player reports; news of clips that are gone by now is passed over."""
+        if not self._stands:
+            return
         if isinstance(event, PlayerLost):
             route = self.console.desk.route or "player"
             self._route_failed(route, event.error)
@@ -280,8 +282,15 @@ class JudgingScreen(Screen[None]):
         elif isinstance(event, KeyPressed):
             self._player_key(event.key)
 
+    @property
+    def _stands(self) -> bool:
+        """Whether its widgets are there: not yet, or no longer, while it comes and goes."""
+        return bool(self.query("#loop"))
+
     def player_opened(self, route: str, error: PlayerError | None) -> None:
         """A route was opened, or failed."""
+        if not self._stands:
+            return
         if error is not None:
             self._route_failed(route, error)
             return
@@ -340,7 +349,7 @@ class JudgingScreen(Screen[None]):
 
     def session_changed(self, change: Change) -> None:
         """Verdicts came from elsewhere, or hits of a pass."""
-        if change.cells or change.layout:
+        if self._stands and (change.cells or change.layout):
             self.asks.renew()
             if self._clip is None and self.asks.current is not None:
                 self._show_current()
