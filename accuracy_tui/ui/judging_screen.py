@@ -332,7 +332,7 @@ class JudgingScreen(Screen[None]):
             self._route_failed("terminal", failure)
         elif key == "v":
             self.action_next_route()
-        else:
+        elif key:  # without one the clip can't be played, which is told as with every player
             self._seen_at = self._now() - GUARD_SECONDS  # seen long enough, there
             self._answered_at = 0.0
             self._player_key(key)
