@@ -123,7 +123,7 @@ class Terminal:
         os.close(self._file)
 
 
-def prepare(folder: Path, footage: Footage) -> Path:
+def prepare(folder: Path, footage: Footage, *, verdicts: int = VERDICTS) -> Path:
     """A benchmark with its saved runs and its verdicts: every hit of every second query is unjudged."""
     drawn = random.Random(11)
     windows = cut(footage, GRID)
@@ -139,7 +139,7 @@ def prepare(folder: Path, footage: Footage) -> Path:
         created = f"2026-01-0{number + 1}T00:00:00+00:00"
         run = Run(f"model-{number}", "1", {}, (seen,), GRID, K, created, {}, tuple(found))
         save_run(run, folder / "accuracy_runs")
-    _write_verdicts(folder / "accuracy_judgments.yaml", queries, windows, hits, drawn)
+    _write_verdicts(folder / "accuracy_judgments.yaml", queries, windows, hits, drawn, verdicts)
     path = folder / "benchmark.yaml"
     path.write_text(
         f"name: repaint\nfootage: {json.dumps(str(footage.path))}\n"
@@ -156,11 +156,12 @@ def _write_verdicts(
     windows: Sequence[Window],
     hits: dict[str, list[Window]],
     drawn: random.Random,
+    verdicts: int,
 ) -> None:
     lines = []
     for index, query in enumerate(queries):
         others = [window for window in windows if window not in set(hits[query])]
-        judged = [*([] if index % 2 else hits[query]), *others][: VERDICTS // QUERIES]
+        judged = [*([] if index % 2 else hits[query]), *others][: verdicts // QUERIES]
         lines.append(f'"{query}":\n')
         for window in judged:
             value = "true" if drawn.random() < 0.3 else "false"
