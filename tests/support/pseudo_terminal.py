@@ -39,12 +39,13 @@ class PseudoTerminal:
         )
         self.slave = slave
         self.written = b""
-        self._answered = 0
+        self._flows = threading.Event()
+        self._flows.set()
         threading.Thread(target=self._read, daemon=True).start()
 
     def _read(self) -> None:
         with contextlib.suppress(OSError):
-            while data := os.read(self.master, 65536):
+            while self._flows.wait() and (data := os.read(self.master, 65536)):
                 self.written += data
                 for question, answer in ((_CURSOR, b"\x1b[1;1R"), (_DEVICE, b"\x1b[?62;22c")):
                     for _ in range(data.count(question)):
@@ -65,6 +66,14 @@ class PseudoTerminal:
     def forget(self) -> None:
         """What was written up to now is of no interest any more."""
         self.written = b""
+
+    def stall(self) -> None:
+        """Nothing is read any more, as on a line that stands still."""
+        self._flows.clear()
+
+    def resume(self) -> None:
+        """The line goes on."""
+        self._flows.set()
 
     def hang_up(self) -> None:
         """The terminal is closed, as when a connection drops."""
