@@ -18,7 +18,6 @@ from textual.binding import Binding, BindingType
 from accuracy_tui.benchmark import Query
 from accuracy_tui.console_options import ConsoleOptions
 from accuracy_tui.console_state import ConsoleState, load_state, save_state
-from accuracy_tui.judging_order import JudgingOrder
 from accuracy_tui.live import Change, LiveSession
 from accuracy_tui.ui.grid_screen import GridScreen
 from accuracy_tui.ui.messages import PlayerReported, WorkerReported
@@ -28,6 +27,7 @@ from sentrysearch.text import printable
 
 if TYPE_CHECKING:
     from accuracy_tui.grid import Grid
+    from accuracy_tui.judging_order import JudgingOrder
     from accuracy_tui.judging_round import JudgingRound
     from accuracy_tui.pass_worker import PassWorker
     from accuracy_tui.player.abilities import Abilities
@@ -81,12 +81,14 @@ class ConsoleApp(App[int]):
                 session.add_query(text, group)
         worker.on_event = self._worker_event
 
+    def get_default_screen(self) -> GridScreen:
+        return GridScreen()
+
     def on_mount(self) -> None:
         if self.state.theme in self.available_themes:
             self.theme = self.state.theme or self.theme
         if self.ending is not None:
             self.ending.tell(asyncio.get_running_loop(), self.ended_by)
-        self.push_screen(GridScreen())
         self.set_interval(_POLL_SECONDS, self._poll)
         self.call_after_refresh(self._begin)
 
@@ -97,6 +99,7 @@ class ConsoleApp(App[int]):
             gc.collect()
             gc.freeze()
             gc.enable()
+        self.grid_screen.catch_up()
         self.say_notes()
         self.worker.read_footage()
         if self.options.start:
@@ -111,6 +114,8 @@ class ConsoleApp(App[int]):
     def order(self) -> JudgingOrder:
         """What decides most, kept up to date."""
         if self._order is None or self._ordered is not self.session.grid:
+            from accuracy_tui.judging_order import JudgingOrder
+
             self._ordered = self.session.grid
             self._order = JudgingOrder(self._ordered)
         return self._order

@@ -97,7 +97,7 @@ class GridScreen(Screen[None]):
         if state.model is not None and state.query is not None:
             self.grid.move_to(state.model, state.query, state.hit)
         self.grid.focus()
-        self.show_all()
+        # The lines around it are drawn once the size is known; who leads, once the table is on the screen.
         self.set_interval(_TICK_SECONDS, self._tick)
 
     @property
@@ -119,11 +119,9 @@ class GridScreen(Screen[None]):
 
     def show_all(self) -> None:
         """Draws the lines around the grid again."""
-        self.show_title()
-        self.query_one(DetailPane).show(self.grid.cursor, self.grid.hit)
-        self.query_one("#keys", Static).update(_keys(self.size.width - 2), layout=False)
-        self._show_said()
-        self.show_standing()
+        self._show_around()
+        self._show_keys()
+        self.catch_up()
 
     def show_title(self) -> None:
         """What is measured, and how much of it is judged."""
@@ -159,15 +157,22 @@ class GridScreen(Screen[None]):
             self._arrange()
         self.grid.session_changed(change)
         self.call_after_refresh(self._show_around)
+        self._catch_up_soon()
+
+    def _catch_up_soon(self) -> None:
         if self._later is not None:
             self._later.stop()
-        self._later = self.set_timer(_PAUSE_SECONDS, self._caught_up)
+        self._later = self.set_timer(_PAUSE_SECONDS, self.catch_up)
 
     def _show_around(self) -> None:
         self.show_title()
         self.query_one(DetailPane).show(self.grid.cursor, self.grid.hit)
 
-    def _caught_up(self) -> None:
+    def _show_keys(self) -> None:
+        self.query_one("#keys", Static).update(_keys(self.size.width - 2), layout=False)
+
+    def catch_up(self) -> None:
+        """Draws who leads and what to do next."""
         self._later = None
         self.show_standing()
         self._show_said()
@@ -224,7 +229,9 @@ class GridScreen(Screen[None]):
 
     def on_resize(self) -> None:
         self.set_class(self.size.height < 30, "low")
-        self.show_all()
+        self._show_around()
+        self._show_keys()
+        self._catch_up_soon()
 
     def on_grid_view_cell_highlighted(self) -> None:
         self.query_one(DetailPane).show(self.grid.cursor, self.grid.hit)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from textual.message import Message
 
-from accuracy_tui.live import Change
-from accuracy_tui.player.clip_player import PlayerEvent, Position
-from accuracy_tui.worker_events import WorkerEvent
+if TYPE_CHECKING:
+    from accuracy_tui.live import Change
+    from accuracy_tui.player.clip_player import PlayerEvent
+    from accuracy_tui.worker_events import WorkerEvent
 
 
 class WorkerReported(Message):
@@ -26,6 +29,8 @@ class PlayerReported(Message):
 
     def can_replace(self, message: Message) -> bool:
         """Only the newest position matters."""
+        from accuracy_tui.player.clip_player import Position
+
         return (
             isinstance(message, PlayerReported)
             and isinstance(message.event, Position)
