@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias, Union
 
-if TYPE_CHECKING:  # a console that only shows saved runs imports neither
-    from accuracy_tui.runner import ModelFailed, ModelFinished, ModelProgress
+if TYPE_CHECKING:
+    from accuracy_tui.run_events import ModelFailed, ModelFinished, ModelProgress
     from sentrysearch.types import Footage
 
 
