@@ -119,38 +119,37 @@ def _pictures(
     scalers = Scalers()
     image = None
     slot, time = -1, 0.0
-    for decoded, aspect in _shown(footage, start, start + seconds):
-        time = max(0.0, decoded.time - start)
-        if fps is not None and int((time + TOLERANCE) * fps) == slot:
-            continue
-        slot = int((time + TOLERANCE) * (fps or 0))
-        picture = DecodedPicture(decoded.frame, aspect, scalers)
-        image = picture.rgb(*_even_size(picture.width, picture.height, side))
-        yield time, image
-        last = time
+    with Video(footage.path) as video:
+        for decoded in shown(video, start, start + seconds):
+            time = max(0.0, decoded.time - start)
+            if fps is not None and int((time + TOLERANCE) * fps) == slot:
+                continue
+            slot = int((time + TOLERANCE) * (fps or 0))
+            picture = DecodedPicture(decoded.frame, video.stream.sample_aspect_ratio, scalers)
+            image = picture.rgb(*even_size(picture.width, picture.height, side))
+            yield time, image
+            last = time
     if image is not None and last + 1.5 * interval < seconds:  # so that the clip is as long as the window
         yield seconds - interval, image
 
 
-def _shown(footage: Footage, start: float, end: float) -> Iterator[tuple[Decoded, Fraction | None]]:
-    """The pictures on show from start to end, with their pixel aspect."""
-    with Video(footage.path) as video:
-        aspect = video.stream.sample_aspect_ratio
-        before: Decoded | None = None
-        ended = True
-        for item in pictures_from(video, start):
-            if item.time >= end - TOLERANCE:
-                ended = False
-                break
-            if item.time > start + TOLERANCE:
-                if before is not None:
-                    yield before, aspect
-                    before = None
-                yield item, aspect
-            else:
-                before = item
-        if before is not None and not (ended and before.time + video.hold_seconds(before) < start):
-            yield before, aspect
+def shown(video: Video, start: float, end: float, *, seek: bool | None = None) -> Iterator[Decoded]:
+    """The pictures on show from start to end, in seconds as a player shows them; ``seek`` as below."""
+    before: Decoded | None = None
+    ended = True
+    for item in pictures_from(video, start, seek=seek):
+        if item.time >= end - TOLERANCE:
+            ended = False
+            break
+        if item.time > start + TOLERANCE:
+            if before is not None:
+                yield before
+                before = None
+            yield item
+        else:
+            before = item
+    if before is not None and not (ended and before.time + video.hold_seconds(before) < start):
+        yield before
 
 
 def pictures_from(video: Video, time: float, *, seek: bool | None = None) -> Iterator[Decoded]:
@@ -175,6 +174,7 @@ def pictures_from(video: Video, time: float, *, seek: bool | None = None) -> Ite
         yield from (item for item in fresh.pictures() if isinstance(item, Decoded))
 
 
-def _even_size(width: int, height: int, side: int) -> tuple[int, int]:
+def even_size(width: int, height: int, side: int) -> tuple[int, int]:
+    """Scaled down so that neither is more than ``side``, both even as video coding wants them."""
     scale = min(1.0, side / max(width, height))
     return max(2, round(width * scale / 2) * 2), max(2, round(height * scale / 2) * 2)

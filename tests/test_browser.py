@@ -1,5 +1,6 @@
 """The page on loopback: what it shows and takes, and who gets nothing from it."""
 
+import contextlib
 import http.client
 import json
 import queue
@@ -12,8 +13,11 @@ import urllib.request
 
 import pytest
 
+from accuracy_tui.player import window_video
 from accuracy_tui.player.browser import BrowserClips
 from accuracy_tui.player.clip_player import Clip, Control, KeyPressed, ShowFailed, Shown
+from sentrysearch.errors import Cancelled
+from sentrysearch.footage import probe
 from sentrysearch.types import Window
 from support.screen import until, write_clip
 
@@ -181,6 +185,8 @@ def test_nothing_else_is_served(player, footage, path):
         ("POST", "[" * 4000, {}, 400),
         ("POST", "x" * 5000, {}, 404),
         ("POST", None, {"Content-Length": "-5"}, 404),
+        ("POST", None, {"Content-Length": "9" * 5000}, 404),
+        ("POST", None, {"Content-Length": "\xb2"}, 404),
         ("PUT", "{}", {}, 501),
         ("DELETE", None, {}, 501),
         ("OPTIONS", None, {}, 501),
@@ -208,11 +214,107 @@ def test_a_window_that_cannot_be_decoded(player, footage, events):
     assert ask(player, "clip/1.mp4")[0] == 404
 
 
+def test_one_that_failed_while_it_was_only_next_is_told_when_it_is_shown(player, footage, tmp_path, events):
+    broken = write_clip(tmp_path / "broken.mkv")
+    broken.path.write_bytes(b"no video")
+    player.show(clip(footage, 0))
+    player.prefetch(following := clip(broken, 1))
+    assert ask(player, "clip/2.mp4")[0] == 404
+    assert events.empty()
+    player.show(following)
+    failed = events.get(timeout=5)
+    assert isinstance(failed, ShowFailed) and failed.clip is following
+
+
+def test_what_nobody_waits_for_any_more_is_not_made(player, footage, monkeypatch):
+    made, going = [], threading.Event()
+
+    def slow(footage, window, *, max_side, wanted):
+        going.set()
+        while len(made) < 1 or not made[-1]:
+            made.append(not wanted())
+            time.sleep(0.01)
+        made.append(window.start)
+        raise Cancelled
+
+    monkeypatch.setattr(window_video, "window_video", slow)
+    player.show(clip(footage, 0))
+    assert going.wait(5)
+    monkeypatch.undo()
+    for start in (1, 2, 3):
+        player.show(clip(footage, start))
+    assert ask(player, "clip/4.mp4")[0] == 200
+    assert made[-1] == 0.0 and (1, False) not in player._made
+
+
+def test_some_seconds_around_the_window(player, footage, tmp_path):
+    player.show(clip(footage, 1))
+    player.control(Control.AROUND)
+    now = state(player)
+    assert now["video"] == "clip/1-around.mp4" and "±5 s" in now["place"]
+    assert _seconds(player, now["video"], tmp_path) == pytest.approx(4.0, abs=0.15)  # all there is
+    assert tell(player, clip=1, key="w") == 204
+    now = state(player)
+    assert now["video"] == "clip/1.mp4"
+    assert _seconds(player, now["video"], tmp_path) == pytest.approx(1.0, abs=0.15)
+    assert ask(player, "clip/2-around.mp4")[0] == 404
+
+
+def _seconds(player, path, folder):
+    (folder / "served.mp4").write_bytes(ask(player, path)[1])
+    return probe(folder / "served.mp4", "served").duration
+
+
+def test_a_clip_shown_once_more_is_told_once_more(player, footage, events):
+    player.show(one := clip(footage, 0))
+    assert tell(player, clip=1, playing=True) == 204
+    player.hide()
+    player.show(one)
+    assert tell(player, clip=1, playing=True) == 204
+    assert [type(events.get(timeout=5)) for _ in range(2)] == [Shown, Shown]
+
+
+def test_a_player_opened_again_has_the_address_it_had(player, footage):
+    version = state(player)["version"]
+    player.close()
+    again = BrowserClips(lambda event: None, {}, lambda item: True)
+    try:
+        assert again.address == player.address
+        again.show(clip(footage, 2))
+        assert state(again, version)["clip"] == 1  # at once, for a page that was open all the while
+        beside = BrowserClips(lambda event: None, {}, lambda item: True)
+        assert beside.port != again.port
+        beside.close()
+    finally:
+        again.close()
+
+
 def test_only_the_last_clips_are_kept(player, footage):
     for number in range(40):
         player.show(clip(footage, number % 3, f"query {number}"))
     assert ask(player, "clip/40.mp4")[0] == 200
     assert ask(player, "clip/10.mp4")[0] == 404
+
+
+def test_whoever_holds_connections_without_the_token_keeps_nobody_out(player, footage):
+    player.show(clip(footage, 0))
+    crowd = []
+    try:
+        for number in range(80):
+            crowd.append(socket.create_connection(("127.0.0.1", player.port)))
+            crowd[-1].send(b"GET / HTTP/1.1\r\nHost: "[: number % 20])
+        for _ in range(3):
+            assert ask(player, "")[0] == 200
+    finally:
+        for connection in crowd:
+            connection.close()
+
+
+def test_two_names_of_the_host_are_one_too_many(player):
+    with socket.create_connection(("127.0.0.1", player.port), timeout=10) as connection:
+        host = f"Host: 127.0.0.1:{player.port}\r\n".encode()
+        connection.send(f"GET /{player.token}/ HTTP/1.1\r\n".encode() + host + b"Host: evil.example\r\n\r\n")
+        assert connection.recv(100).startswith(b"HTTP/1.1 403")
 
 
 def test_a_crowd_of_silent_connections_stops_nobody_for_long(player, footage):
@@ -244,12 +346,20 @@ def test_closing_leaves_nothing(player, footage):
     waiting.close()
 
 
-def test_over_ssh_the_line_says_how_to_reach_it():
-    player = BrowserClips(
-        lambda event: None, {"SSH_CONNECTION": "10.0.0.9 5022 10.0.0.7 22"}, lambda item: True
-    )
+@pytest.mark.parametrize(
+    ("connection", "user", "rest"),
+    [
+        ("10.0.0.9 5022 10.0.0.7 22", "", "10.0.0.7"),
+        ("10.0.0.9 5022 10.0.0.7 22", "ann", "ann@10.0.0.7"),
+        ("10.0.0.9 5022 10.0.0.7 2222", "ann; rm", "-p 2222 10.0.0.7"),
+        ("?", "ann", "ann@HOST"),
+    ],
+)
+def test_over_ssh_the_line_says_how_to_reach_it(connection, user, rest):
+    environ = {"SSH_CONNECTION": connection, "USER": user}
+    player = BrowserClips(lambda event: None, environ, lambda item: True)
     try:
-        assert f"ssh -L {player.port}:127.0.0.1:{player.port} 10.0.0.7" in player.line
+        assert f"ssh -L {player.port}:127.0.0.1:{player.port} {rest} · then open" in player.line
         assert player.address in player.line
         assert player._server.server_address[0] == "127.0.0.1"
     finally:
@@ -275,7 +385,10 @@ class Page:
         until(lambda: file.exists() and len(file.read_text().split()) == 2, 60)
         port = file.read_text().split()[0]
         until(lambda: self._target(port), 60)
-        self._socket = connect(self._target(port)["webSocketDebuggerUrl"], max_size=None)
+        self._open = contextlib.ExitStack()
+        self._socket = self._open.enter_context(
+            connect(self._target(port)["webSocketDebuggerUrl"], max_size=None)
+        )
         self._number = 0
 
     def _target(self, port):
@@ -299,7 +412,7 @@ class Page:
             self.do("Input.dispatchKeyEvent", type=kind, key=key, text=key if kind == "keyDown" else "")
 
     def close(self):
-        self._socket.close()
+        self._open.close()
         self._process.kill()
         self._process.wait()
 
@@ -325,6 +438,10 @@ def test_in_a_real_browser(player, footage, events, tmp_path):
         until(lambda: page.value("document.querySelector('video').paused"))
         player.control(Control.PAUSE)
         until(lambda: not page.value("document.querySelector('video').paused"))
+        page.press("w")
+        until(lambda: page.value("document.querySelector('video').duration") == 4)
+        page.press("w")
+        until(lambda: page.value("document.querySelector('video').duration") == 1)
         page.value("document.querySelector('[data-key=n]').click()")
         assert _key(events) == ("n", following)
         player.hide()

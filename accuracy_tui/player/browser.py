@@ -1,28 +1,28 @@
-"""Clips in the maintainer's own browser, through ``ssh -L``: in full picture, with nothing to install there.
-
-A server on the loopback address. Whoever else is on the machine, or whatever page is open in the browser,
-gets nothing: the address holds a random token, requests must name the server's own host (against DNS
-rebinding), and nothing is served but the page and the windows that the console shows.
-"""
+"""Clips in the maintainer's own browser, through ``ssh -L``: in full picture, nothing to install there."""
 
 from __future__ import annotations
 
-import contextlib
-import json
 import re
-import secrets
-import socket
 import threading
+import time
 from collections.abc import Mapping
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from accuracy_tui.judging import describe
 from accuracy_tui.player import PlayerError
-from accuracy_tui.player.browser_page import PAGE
-from accuracy_tui.player.clip_player import Clip, Control, KeyPressed, OnEvent, ShowFailed, Shown
+from accuracy_tui.player.browser_server import PageServer
+from accuracy_tui.player.clip_player import (
+    AROUND_SECONDS,
+    Clip,
+    Control,
+    KeyPressed,
+    OnEvent,
+    ShowFailed,
+    Shown,
+    around,
+)
 from accuracy_tui.pool import PoolItem
-from sentrysearch.errors import SentrySearchError
+from sentrysearch.errors import Cancelled, SentrySearchError
 from sentrysearch.text import printable
 
 if TYPE_CHECKING:
@@ -31,17 +31,13 @@ if TYPE_CHECKING:
 _WAIT_SECONDS = 25.0
 """How long a page's question what is new may stay open."""
 
-_SILENT_SECONDS = 15.0
-"""A connection that sends nothing for so long is closed."""
-
-_MOST_CONNECTIONS = 32
-_MOST_BODY = 4096
 _SIDE = 960
 _KEPT = 4
+_KEPT_CONTROLS = 20
 
 
 class BrowserClips:
-    """Serves one page.
+    """Serves one page, which shows what the console asks for.
 
     Args:
         allowed: whether an item may be served.
@@ -55,29 +51,21 @@ class BrowserClips:
     def __init__(self, on_event: OnEvent, environ: Mapping[str, str], allowed: Allowed) -> None:
         self._on_event = on_event
         self._allowed = allowed
-        self.token = secrets.token_urlsafe(24)
         self._changed = threading.Condition()
         self._numbers: dict[int, int] = {}  # by clip's identity
         self._clips: dict[int, Clip] = {}
-        self._encoded: dict[int, bytes | None] = {}  # None while it is being made
-        self._shown = 0
-        self._version = 0
+        self._made: dict[tuple[int, bool], bytes | PlayerError] = {}  # by number, and whether with its around
+        self._shown = self._next = 0
+        self._around = False
+        # Later than any version that a page of an earlier player may know.
+        self._version = int(time.time() * 1000)
         self._controls: list[tuple[int, str]] = []
         self._told: set[int] = set()
         self._closed = False
-        try:
-            self._server = _Server(("127.0.0.1", 0), _Handler)
-        except OSError as error:
-            raise PlayerError(f"no port can be had: {error.strerror}") from error
-        self._server.clips = self
-        self.port: int = self._server.server_address[1]
-        self.address = f"http://127.0.0.1:{self.port}/{self.token}/"
-        threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
-        here = f"{self.address}"
-        if environ.get("SSH_CONNECTION"):
-            host = environ["SSH_CONNECTION"].split()[2:3] or ["HOST"]
-            here = f"ssh -L {self.port}:127.0.0.1:{self.port} {printable(host[0])} · then open {self.address}"
-        self.line = f"browser: {here}"
+        self._server = PageServer(self)
+        self.token, self.port, self.address = self._server.token, self._server.port, self._server.address
+        self.line = f"browser: {_way(environ, self.port)}{self.address}"
+        threading.Thread(target=self._work, name="clips", daemon=True).start()
 
     # The console's side
 
@@ -87,70 +75,110 @@ class BrowserClips:
             self._on_event(ShowFailed(clip, PlayerError("this window isn't in the pool any more")))
             return
         with self._changed:
-            self._shown = number
+            self._next = 0 if self._next == number else self._next
+            self._shown, self._around = number, False
+            self._told.discard(number)
             self._new_version()
+            failed = self._made.get((number, False))
+        if isinstance(failed, PlayerError):  # while nobody waited for it
+            self._on_event(ShowFailed(clip, failed))
 
     def prefetch(self, clip: Clip) -> None:
-        self._take(clip)
+        number = self._take(clip)
+        if number is not None:
+            with self._changed:
+                self._next = number
+                self._changed.notify_all()
 
     def control(self, control: Control) -> None:
         with self._changed:
+            if control is Control.AROUND:
+                self._around = not self._around
+            else:
+                self._controls = [*self._controls[-_KEPT_CONTROLS:], (self._version + 1, control.value)]
             self._new_version()
-            self._controls = [*self._controls[-20:], (self._version, control.value)]
 
     def hide(self) -> None:
         with self._changed:
-            self._shown = 0
+            self._shown = self._next = 0
             self._new_version()
 
     def close(self) -> None:
-        if self._closed:
-            return
-        self._closed = True
         with self._changed:
+            if self._closed:
+                return
+            self._closed = True
             self._changed.notify_all()
-        self._server.shutdown()
-        self._server.server_close()
-        self._server.drop()
+        self._server.close()
 
     def _take(self, clip: Clip) -> int | None:
-        """The clip's number; its video begins to be made."""
+        """The clip's number; None where it may not be served."""
         if not self._allowed(PoolItem(clip.query, clip.window)):
             return None
         with self._changed:
             known = self._numbers.get(id(clip))
-            if known is not None and self._clips.get(known) is clip:
+            if known is not None:
                 return known
             number = max(self._clips, default=0) + 1
             self._numbers[id(clip)] = number
             self._clips[number] = clip
-            self._encoded[number] = None
             for old in [one for one in self._clips if one <= number - _KEPT and one != self._shown]:
                 self._numbers.pop(id(self._clips.pop(old)), None)
-                self._encoded.pop(old, None)
-        threading.Thread(target=self._encode, args=(number, clip), name="clip", daemon=True).start()
+                self._told.discard(old)
+                self._made.pop((old, False), None)
+                self._made.pop((old, True), None)
         return number
-
-    def _encode(self, number: int, clip: Clip) -> None:
-        from sentrysearch.clips import encode_clip
-
-        try:
-            encoded = encode_clip(clip.footage, clip.window, max_side=_SIDE)
-        except (SentrySearchError, OSError) as error:
-            with self._changed:
-                self._encoded.pop(number, None)
-                self._changed.notify_all()
-            if not self._closed:
-                self._on_event(ShowFailed(clip, PlayerError(str(error))))
-            return
-        with self._changed:
-            if number in self._clips:
-                self._encoded[number] = encoded
-            self._changed.notify_all()
 
     def _new_version(self) -> None:
         self._version += 1
         self._changed.notify_all()
+
+    # Making the videos, on a thread of their own: one at a time, what is waited for first
+
+    def _work(self) -> None:
+        from accuracy_tui.player.window_video import yield_to_others
+
+        yield_to_others()
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._closed or self._to_make() is not None)
+                making = self._to_make()
+                if self._closed or making is None:
+                    return
+                clip = self._clips[making[0]]
+            made = self._make(making, clip)
+            with self._changed:
+                if made is None or making[0] not in self._clips:
+                    continue
+                self._made[making] = made
+                told = making[0] == self._shown and not self._closed
+                self._changed.notify_all()
+            if told and isinstance(made, PlayerError):
+                self._on_event(ShowFailed(clip, made))
+
+    def _to_make(self) -> tuple[int, bool] | None:
+        wanted = [(self._shown, self._around), (self._shown, False), (self._next, False)]
+        return next((one for one in wanted if one[0] in self._clips and one not in self._made), None)
+
+    def _make(self, making: tuple[int, bool], clip: Clip) -> bytes | PlayerError | None:
+        """The video, or why there is none; None where it isn't wanted any more."""
+        from accuracy_tui.player.window_video import window_video
+
+        window = clip.window
+        if making[1]:
+            window = around(clip.footage, window)
+
+        def wanted() -> bool:
+            return making[0] in (self._shown, self._next) and not self._closed
+
+        try:
+            return window_video(clip.footage, window, max_side=_SIDE, wanted=wanted)
+        except Cancelled:
+            return None
+        except SentrySearchError as error:
+            return PlayerError(error.what, where=clip.footage.name)
+        except Exception as error:  # PyAV's errors are many; each is why this clip can't be shown
+            return PlayerError(str(error) or type(error).__name__, where=clip.footage.name)
 
     # The page's side, on the server's threads
 
@@ -159,181 +187,56 @@ class BrowserClips:
         with self._changed:
             self._changed.wait_for(lambda: self._version > since or self._closed, _WAIT_SECONDS)
             clip = self._clips.get(self._shown)
+            more = f" ±{AROUND_SECONDS:g} s" if self._around else ""
             return {
                 "version": self._version,
                 "clip": self._shown if clip is not None else 0,
+                "video": f"clip/{self._shown}{'-around' if self._around else ''}.mp4",
                 "query": clip.caption if clip is not None else "",
-                "place": describe(clip.window) if clip is not None else "",
+                "place": describe(clip.window) + more if clip is not None else "",
                 # A page just opened begins where the clip begins.
                 "controls": [control for version, control in self._controls if 0 <= since < version],
             }
 
-    def video(self, number: int) -> bytes | None:
+    def video(self, number: int, *, around: bool) -> bytes | None:
         """A clip's MP4, waited for while it is being made; None where there is none."""
         with self._changed:
             self._changed.wait_for(
-                lambda: self._encoded.get(number, b"") is not None or self._closed, _WAIT_SECONDS
+                lambda: (number, around) in self._made or number not in self._clips or self._closed,
+                _WAIT_SECONDS,
             )
-            return self._encoded.get(number)
+            made = self._made.get((number, around))
+            return made if isinstance(made, bytes) else None
 
     def event(self, told: dict[str, Any]) -> None:
         """The page plays a clip, or a key was pressed there; only for what is shown now."""
+        key = told.get("key")
         with self._changed:
             number = told.get("clip")
             clip = self._clips.get(self._shown)
             if clip is None or number != self._shown or isinstance(number, bool):
                 return
-            first = number not in self._told
-            if told.get("playing") is True:
+            playing = told.get("playing") is True
+            first = playing and number not in self._told
+            if playing:
                 self._told.add(self._shown)
-        key = told.get("key")
-        if told.get("playing") is True and first:
+        if first:
             self._on_event(Shown(clip))
+        elif key == "w":
+            self.control(Control.AROUND)
         elif isinstance(key, str) and key in ("y", "n", "u", "s"):
             self._on_event(KeyPressed(clip, key))
 
 
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-    block_on_close = False
-    request_queue_size = 64
-    clips: BrowserClips
-
-    def __init__(self, *arguments: Any) -> None:
-        super().__init__(*arguments)
-        self._open: set[socket.socket] = set()
-        self._mutex = threading.Lock()
-
-    def process_request(self, request: Any, client_address: Any) -> None:
-        with self._mutex:
-            crowded = len(self._open) >= _MOST_CONNECTIONS
-            if not crowded:
-                self._open.add(request)
-        if crowded:
-            self.shutdown_request(request)
-        else:
-            super().process_request(request, client_address)
-
-    def shutdown_request(self, request: Any) -> None:
-        with self._mutex:
-            self._open.discard(request)
-        super().shutdown_request(request)
-
-    def drop(self) -> None:
-        """Ends the connections that are still open."""
-        with self._mutex:
-            open_ones, self._open = self._open, set()
-        for connection in open_ones:
-            with contextlib.suppress(OSError):
-                connection.shutdown(socket.SHUT_RDWR)
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """A page that goes away in the middle is no news, and nothing may be printed over the console."""
-
-
-class _Handler(BaseHTTPRequestHandler):
-    server: _Server
-    timeout = _SILENT_SECONDS
-    protocol_version = "HTTP/1.1"
-    server_version = "accuracy-tui"
-    sys_version = ""
-    _NO_STORE: ClassVar[dict[str, str]] = {
-        "Cache-Control": "no-store",
-        "X-Content-Type-Options": "nosniff",
-        "Referrer-Policy": "no-referrer",
-        "Cross-Origin-Resource-Policy": "same-origin",
-    }
-
-    def do_GET(self) -> None:
-        path = self._path()
-        if path is None:
-            return
-        clips = self.server.clips
-        if path == "":
-            self._page()
-        elif path.startswith("state?since=") and re.fullmatch(r"-?\d{1,9}", path[12:]):
-            state = json.dumps(clips.state(int(path[12:]))).encode()
-            self._answer(200, state, {"Content-Type": "application/json"})
-        elif match := re.fullmatch(r"clip/(\d{1,9})\.mp4", path):
-            self._video(clips.video(int(match[1])))
-        else:
-            self._refuse(404)
-
-    def do_POST(self) -> None:
-        path = self._path()
-        if path is None:
-            return
-        length = self.headers.get("Content-Length", "")
-        origin = self.headers.get("Origin")
-        if path != "event" or not length.isdigit() or int(length) > _MOST_BODY:
-            self._refuse(404)
-        elif origin is not None and origin not in {f"http://{host}" for host in self._hosts()}:
-            self._refuse(403)
-        else:
-            try:
-                told = json.loads(self.rfile.read(int(length)))
-            except (ValueError, RecursionError):
-                told = None
-            if not isinstance(told, dict):
-                self._refuse(400)
-                return
-            self.server.clips.event(told)
-            self._answer(204, b"", {})
-
-    def _path(self) -> str | None:
-        """What follows the token; None where the request was refused."""
-        if self.headers.get("Host") not in self._hosts() or len(self.headers.get_all("Host", [])) != 1:
-            self._refuse(403)
-            return None
-        prefix = f"/{self.server.clips.token}/"
-        token = self.path[: len(prefix)]
-        if not secrets.compare_digest(token.encode("utf-8", "replace"), prefix.encode()):
-            self._refuse(404)
-            return None
-        return self.path[len(prefix) :]
-
-    def _hosts(self) -> set[str]:
-        port = self.server.clips.port
-        return {f"127.0.0.1:{port}", f"localhost:{port}"}
-
-    def _page(self) -> None:
-        nonce = secrets.token_urlsafe(16)
-        policy = (
-            f"default-src 'none'; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; media-src 'self'; "
-            "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-        )
-        page = PAGE.replace("NONCE", nonce).encode()
-        headers = {"Content-Type": "text/html; charset=utf-8", "Content-Security-Policy": policy}
-        self._answer(200, page, headers)
-
-    def _video(self, video: bytes | None) -> None:
-        if video is None:
-            self._refuse(404)
-            return
-        headers = {"Content-Type": "video/mp4", "Accept-Ranges": "bytes"}
-        match = re.fullmatch(r"bytes=(\d{1,12})-(\d{0,12})", self.headers.get("Range", ""))
-        if match is None:
-            self._answer(200, video, headers)
-            return
-        start = int(match[1])
-        end = min(int(match[2]) if match[2] else len(video) - 1, len(video) - 1)
-        if start > end:
-            self._answer(416, b"", {"Content-Range": f"bytes */{len(video)}"})
-            return
-        headers["Content-Range"] = f"bytes {start}-{end}/{len(video)}"
-        self._answer(206, video[start : end + 1], headers)
-
-    def _refuse(self, status: int) -> None:
-        self.close_connection = True
-        self._answer(status, b"", {"Connection": "close"})
-
-    def _answer(self, status: int, body: bytes, headers: dict[str, str]) -> None:
-        self.send_response(status)
-        for name, value in {**self._NO_STORE, **headers, "Content-Length": str(len(body))}.items():
-            self.send_header(name, value)
-        self.end_headers()
-        if body:
-            self.wfile.write(body)
-
-    def log_message(self, format: str, *args: Any) -> None:
-        """Nothing: the terminal is the console's, and the address holds the token."""
+def _way(environ: Mapping[str, str], port: int) -> str:
+    """The command that makes the page's address the laptop's own, where the console is used over SSH."""
+    connection = environ.get("SSH_CONNECTION", "").split()
+    if not connection:
+        return ""
+    words = ["ssh", "-L", f"{port}:127.0.0.1:{port}"]
+    host = connection[2] if len(connection) == 4 else "HOST"
+    if len(connection) == 4 and connection[3] != "22":
+        words += ["-p", connection[3]]
+    user = environ.get("USER", "")
+    words.append(f"{user}@{host}" if re.fullmatch(r"[\w.-]+", user) else host)
+    return f"{printable(' '.join(words))} · then open "

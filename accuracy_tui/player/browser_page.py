@@ -19,12 +19,13 @@ PAGE = """<!doctype html>
 <p id="said"></p>
 <div><button data-key="y">y yes</button><button data-key="n">n no</button><button data-key="s">s skip</button>
 <button data-key="u">u undo</button></div>
-<p>y n s u judge &middot; space pause &middot; &larr; &rarr; 1 s &middot; . , picture &middot; + - 0 speed</p>
+<p>y n s u judge &middot; space pause &middot; &larr; &rarr; 1 s &middot; . , picture
+ &middot; + - 0 speed &middot; w 5 s around</p>
 <script nonce="NONCE">
 "use strict";
 const query = document.getElementById("query"), video = document.getElementById("clip");
 const said = document.getElementById("said");
-let number = 0, since = -1;
+let number = 0, playing = "", since = -1;
 const tell = (what) => fetch("event", {method: "POST", body: JSON.stringify({clip: number, ...what}),
                                        headers: {"Content-Type": "application/json"}}).catch(() => {});
 const press = (key) => { if (number) tell({key}); };
@@ -45,7 +46,7 @@ const keys = {" ": "pause", "+": "faster", "-": "slower", "0": "normal speed", "
               "ArrowRight": "forward", "ArrowLeft": "back", "r": "restart"};
 addEventListener("keydown", (event) => {
   if (event.repeat || event.ctrlKey || event.metaKey || event.altKey) return;
-  if ("ynus".includes(event.key)) press(event.key);
+  if ("ynusw".includes(event.key)) press(event.key);
   else if (keys[event.key]) controls[keys[event.key]]();
   else return;
   event.preventDefault();
@@ -59,19 +60,23 @@ async function follow() {
       if (!answer.ok) throw new Error(answer.status);
       const state = await answer.json();
       since = state.version;
-      if (state.clip !== number) {
-        number = state.clip;
+      const showing = number ? playing : "";
+      number = state.clip;
+      playing = number ? [state.video, state.query, state.place].join("\\n") : "";
+      if (playing === showing) {
+        if (number && !video.paused && video.readyState > 2) tell({playing: true});
+      } else {
         query.textContent = number ? state.query : "nothing to judge just now";
         said.textContent = state.place;
         if (number) {
-          video.src = "clip/" + number + ".mp4";
+          video.src = state.video;
           video.playbackRate = 1;
           video.play().catch(() => {});
         } else { video.removeAttribute("src"); video.load(); }
       }
       for (const control of state.controls) controls[control]?.();
     } catch (error) {
-      said.textContent = "the console is gone; this page goes on when it is back at this address";
+      said.textContent = "no answer; this page goes on once the console and the tunnel to it are back";
       await new Promise((wake) => setTimeout(wake, 2000));
     }
   }

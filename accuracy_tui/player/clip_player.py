@@ -41,6 +41,12 @@ class Clip:
         return printable(self.query)
 
 
+def around(footage: Footage, window: Window) -> Window:
+    """The window with ``AROUND_SECONDS`` before and after it, as far as the footage goes."""
+    end = min(window.end + AROUND_SECONDS, max(window.end, footage.duration))
+    return Window(window.footage, max(0.0, window.start - AROUND_SECONDS), end)
+
+
 class Control(Enum):
     """What the one who judges may do to the clip."""
 

@@ -15,7 +15,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from accuracy_tui.player.clip_player import AROUND_SECONDS, Clip
+from accuracy_tui.player.clip_player import Clip, around
+from accuracy_tui.player.window_video import window_video, yield_to_others
 from sentrysearch.errors import SentrySearchError
 from sentrysearch.types import Footage, Window
 
@@ -44,16 +45,22 @@ class Cuts:
         self._made: dict[int, tuple[Clip, Cut]] = {}
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._numbers = itertools.count()
+        self._latest: Clip | None = None
         self._closed = False
 
     def prepare(self, clip: Clip, then: Callable[[Cut | None], None]) -> None:
-        """Makes a cut where one is needed, then calls ``then``; at once where it isn't."""
+        """Makes a cut where one is needed, then calls ``then``; at once where it isn't.
+
+        One that is being made for a clip before this one is given up.
+        """
+        self._latest = clip
         if clip.window.end - clip.window.start > _MOST_SECONDS:
             then(None)
             return
 
         def work() -> None:
             cut = None
+            yield_to_others()
             with contextlib.suppress(SentrySearchError, OSError):  # then the footage itself is played
                 if decoding_distance(clip.footage, clip.window.start) > SLOW_PIXELS:
                     cut = self._make(clip)
@@ -77,11 +84,15 @@ class Cuts:
                 self._folder = None
 
     def _make(self, clip: Clip) -> Cut | None:
-        from sentrysearch.clips import encode_clip
-
-        start = max(0.0, clip.window.start - AROUND_SECONDS)
-        window = Window(clip.window.footage, round(start, 1), round(clip.window.end + AROUND_SECONDS, 1))
-        encoded = encode_clip(clip.footage, window, max_side=_SIDE, key_seconds=_KEY_SECONDS)
+        window = around(clip.footage, clip.window)
+        window = Window(window.footage, round(window.start, 1), round(window.end, 1))
+        encoded = window_video(
+            clip.footage,
+            window,
+            max_side=_SIDE,
+            key_seconds=_KEY_SECONDS,
+            wanted=lambda: self._latest is clip and not self._closed,
+        )
         with self._mutex:
             if self._closed:
                 return None

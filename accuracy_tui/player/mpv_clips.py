@@ -136,7 +136,7 @@ class _MpvClips:
         if self._process is None:
             return
         cut = self._cuts.ready(clip)
-        self._turns[number] = clip.footage.rotation if cut is None else 0  # a cut is upright
+        self._turns[number] = clip.footage.rotation
         width, height = self._size(clip, number)
         window = clip.window
         shift = 0.0 if cut is None else cut.start
