@@ -8,7 +8,7 @@ PAGE = """<!doctype html>
 <style nonce="NONCE">
  body{margin:0;background:#111;color:#eee;font:16px system-ui,sans-serif;text-align:center}
  h1{font-size:2rem;margin:.6em;overflow-wrap:anywhere}
- video{max-width:98vw;max-height:70vh;background:#000}
+ video{width:98vw;max-height:70vh;object-fit:contain;background:#000}
  p{color:#aaa;margin:.5em}
  button{font:inherit;font-size:1.2rem;margin:.3em;padding:.4em 1.2em;border:1px solid #555;border-radius:.4em;
   background:#222;color:#eee}

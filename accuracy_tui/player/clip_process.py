@@ -17,6 +17,8 @@ from accuracy_tui.player import PlayerError
 START_SECONDS = 10.0
 """A child that takes longer to be ready is stuck: with a display that doesn't answer, say."""
 
+INSTALL = "install libmpv (Debian, Ubuntu: apt install libmpv2; macOS: brew install mpv)"
+
 OnMessage = Callable[[dict[str, Any]], None]
 
 

@@ -24,13 +24,12 @@ from accuracy_tui.player.clip_player import (
     ShowFailed,
     Shown,
 )
-from accuracy_tui.player.clip_process import ClipProcess
+from accuracy_tui.player.clip_process import INSTALL, ClipProcess
 from accuracy_tui.player.cut import Cut, Cuts
 from accuracy_tui.player.display import find_display
 from sentrysearch.text import printable
 
 _OUTPUTS = {"x11": "x11", "wayland": "wlshm"}
-_INSTALL = "install libmpv (Debian, Ubuntu: apt install libmpv2; macOS: brew install mpv)"
 ANSWER_SECONDS = 15.0
 """A child that neither shows a clip nor says why not in this time is stuck, and is ended."""
 
@@ -229,7 +228,7 @@ class WindowClips(_MpvClips):
         try:
             self._process = ClipProcess([_OUTPUTS[display.kind]], self._message, environ=self._environ)
         except PlayerError as error:
-            raise PlayerError(str(error), hint=_INSTALL) from error
+            raise PlayerError(str(error), hint=INSTALL) from error
 
 
 _SLOTS = 4
@@ -266,7 +265,7 @@ class InlineClips(_MpvClips):
             environ=self._environ,
             descriptors=[descriptor],
         )
-        self.line = "inline" if self._process.backend == "mpv" else f"inline, without mpv; {_INSTALL}"
+        self.line = "inline" if self._process.backend == "mpv" else f"inline, without mpv; {INSTALL}"
 
     def picture(self) -> Picture | None:
         return self._picture

@@ -23,14 +23,17 @@ def routes_here(environ: Mapping[str, str], wanted: str | None = None) -> list[s
 
     A window is best where a local display answers. Over SSH, and wherever there is none, pictures in the
     console itself come first; a display forwarded over SSH is left for who asks for it: uncompressed video
-    through it takes some 50 MB/s.
+    through it takes some 50 MB/s. So they do in tmux or screen, whose session may have been begun on a
+    display that whoever is attached by now doesn't see.
 
     Args:
         wanted: the user's choice, which comes first.
     """
     routes = list(ROUTES)
     if not _has_display(environ):
-        routes = ["inline", "terminal", "browser"]
+        routes.remove("window")
+    elif environ.get("TMUX") or environ.get("STY"):
+        routes = ["inline", "window", *(route for route in routes if route not in ("inline", "window"))]
     if wanted is not None:
         routes = [wanted, *(route for route in routes if route != wanted)]
     return routes

@@ -11,7 +11,7 @@ from rich.cells import set_cell_size
 
 from accuracy_tui.player import PlayerError
 from accuracy_tui.player.clip_player import AROUND_SECONDS, Clip, Control, OnEvent, ShowFailed
-from accuracy_tui.player.clip_process import ClipProcess
+from accuracy_tui.player.clip_process import INSTALL, ClipProcess
 from accuracy_tui.player.whole_terminal import WholeTerminal
 
 if TYPE_CHECKING:
@@ -57,7 +57,10 @@ class TerminalClips:
         self._outputs = _outputs(abilities)
         """mpv's video outputs for this terminal, best first; those that its mpv lacks are taken out."""
         # Whether mpv can be had at all is known before the console makes room for it.
-        ClipProcess(["null"], lambda message: None, environ=environ).close()
+        try:
+            ClipProcess(["null"], lambda message: None, environ=environ).close()
+        except PlayerError as error:
+            raise PlayerError(error.what, hint=INSTALL) from error
 
     @property
     def line(self) -> str:
