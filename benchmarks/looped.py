@@ -27,12 +27,13 @@ def looped(seconds: int) -> Footage:
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         temporary = path.with_suffix(".new")
-        _write(sample_clip(), temporary, seconds)
+        repeat(sample_clip(), temporary, seconds)
         temporary.replace(path)
     return probe(path, path.name)
 
 
-def _write(clip: Path, path: Path, seconds: int) -> None:
+def repeat(clip: Path, path: Path, seconds: int) -> None:
+    """Writes the packets of ``clip`` over and over, to at least ``seconds``."""
     with av.open(str(clip)) as source, av.open(str(path), "w", format="mp4") as output:
         video = source.streams.video[0]
         assert video.time_base is not None
