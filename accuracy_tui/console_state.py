@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
+import os
+import zlib
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -31,8 +32,9 @@ class ConsoleState:
 
 def state_path(benchmark: Benchmark) -> Path:
     """Where a benchmark's state is kept."""
-    digest = hashlib.sha256(str(benchmark.path).encode("utf-8", "surrogateescape")).hexdigest()[:16]
-    return data_folder() / "console" / f"{digest}.json"
+    # Not a strong hash, whose package takes longer to import than all else here: the path is in the file too.
+    digest = zlib.crc32(str(benchmark.path).encode("utf-8", "surrogateescape"))
+    return data_folder() / "console" / f"{digest:08x}.json"
 
 
 def load_state(benchmark: Benchmark) -> ConsoleState:
@@ -41,13 +43,16 @@ def load_state(benchmark: Benchmark) -> ConsoleState:
         found = json.loads(state_path(benchmark).read_bytes())
     except (OSError, ValueError, RecursionError):
         return ConsoleState()
-    return _checked(found) if isinstance(found, dict) else ConsoleState()
+    if not isinstance(found, dict) or found.get("benchmark") != os.fsdecode(benchmark.path):
+        return ConsoleState()
+    return _checked(found)
 
 
 def save_state(benchmark: Benchmark, state: ConsoleState) -> None:
     """Keeps the state; a comfort, so that a disk that can't take it stops nothing."""
     with contextlib.suppress(OSError, SentrySearchError, ValueError):
-        write_atomically(state_path(benchmark), json.dumps(asdict(state), indent=1) + "\n")
+        fields = {"benchmark": os.fsdecode(benchmark.path), **asdict(state)}
+        write_atomically(state_path(benchmark), json.dumps(fields, indent=1) + "\n")
 
 
 def _checked(found: dict[str, Any]) -> ConsoleState:

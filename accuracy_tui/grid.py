@@ -134,7 +134,6 @@ class Grid:
         if column is None:
             return []
         changed = []
-        self._unjudged.pop(query, None)
         for row, fresh in enumerate(self._look_up(query)):
             if fresh != self._outcomes[row][column]:
                 self._outcomes[row][column] = fresh
@@ -171,7 +170,6 @@ class Grid:
         if found.query in self._columns:
             row = self._rows[model]
             self._searched[row][found.query] = found
-            self._unjudged.pop(found.query, None)
             self._deepen(len(found.hits))
             column = self._columns[found.query]
             self._outcomes[row][column] = self._look_up(found.query)[row]
@@ -233,17 +231,20 @@ class Grid:
     def _look_up(self, text: str) -> list[bytes]:
         """For every model the outcomes of one query's hits; each window is looked up once."""
         known: dict[Window, int] = {}
-        return [self._look_up_cell(row, text, known) for row in range(len(self.models))]
+        outcomes = [self._look_up_cell(row, text, known) for row in range(len(self.models))]
+        self._unjudged[text] = (list(known.values()).count(UNJUDGED), len(known))
+        return outcomes
 
     def _look_up_cell(self, row: int, text: str, known: dict[Window, int]) -> bytes:
         found = self._searched[row].get(text)
-        outcomes = bytearray()
-        for hit in found.hits if found is not None else ():
-            outcome = known.get(hit.window)
-            if outcome is None:
-                outcome = known[hit.window] = outcome_of(self._look(text, hit.window))
-            outcomes.append(outcome)
-        return bytes(outcomes) + self._nothing(self.models[row], text)[len(outcomes) :]
+        windows = [hit.window for hit in found.hits] if found is not None else []
+        for window in windows:
+            if window not in known:
+                known[window] = outcome_of(self._look(text, window))
+        outcomes = bytes([known[window] for window in windows])
+        if len(outcomes) == self.depth:
+            return outcomes
+        return outcomes + self._nothing(self.models[row], text)[len(outcomes) :]
 
     def _nothing(self, model: str, text: str) -> bytes:
         """What stands where no hit came back: yet, or at all."""

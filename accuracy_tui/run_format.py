@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeAlias
 
 from accuracy_tui.runs import SCHEMA, Run, RunFootage, RunQuery
 from sentrysearch.errors import BadInput
@@ -20,21 +20,38 @@ _FOOTAGE_KEYS = frozenset(("name", "fingerprint", "duration"))
 _MAX_SECONDS = 1e9
 _MAX_K = 1_000_000
 
+Windows: TypeAlias = dict[frozenset[str], dict[tuple[str, float, float], Window]]
+"""Each window once, by the names of the footage and then by itself."""
 
-def parse_run(data: bytes, path: Path) -> Run:
+
+def parse_run(data: bytes, path: Path, windows: Windows | None = None) -> Run:
     """The run in ``data``; ``path`` is its name in messages.
+
+    Args:
+        windows: those of other runs, to which this one's are added; runs over the same footage share them.
 
     Raises:
         BadInput: names the file and the place in it.
     """
-    return _Reader(path).run(_load(data, path))
-
-
-def _load(data: bytes, path: Path) -> Any:
+    text, document = _load(data, path)
+    reader = _Reader(path, {} if windows is None else windows, booleans="true" in text or "false" in text)
+    # A key that stands twice in an object is in the text but not in what was read. To look at every object
+    # while it is read takes as long again as reading it, so that is done only where something is amiss.
     try:
-        return json.loads(
-            data.decode("utf-8-sig"), object_pairs_hook=_unique, parse_constant=_refuse_constant
-        )
+        run = reader.run(document)
+        amiss = "\\" in text or text.count('"') != 2 * reader.strings
+    except BadInput:
+        _load(data, path, object_pairs_hook=_unique)
+        raise
+    if amiss:
+        _load(data, path, object_pairs_hook=_unique)
+    return run
+
+
+def _load(data: bytes, path: Path, **hooks: Any) -> tuple[str, Any]:
+    try:
+        text = data.decode("utf-8-sig")
+        return text, json.loads(text, parse_constant=_refuse_constant, **hooks)
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise BadInput("is not UTF-8 text", where=f"{path}:{line}") from None
@@ -44,6 +61,13 @@ def _load(data: bytes, path: Path) -> Any:
         raise BadInput("is nested too deeply", where=path) from None
     except ValueError as error:  # of the two hooks below, or a number with thousands of digits
         raise BadInput(f"is not JSON: {error}", where=path) from None
+
+
+def _strings(value: Any) -> int:
+    """How many strings a document is written with, keys included."""
+    if isinstance(value, dict):
+        return len(value) + sum(map(_strings, value.values()))
+    return sum(map(_strings, value)) if isinstance(value, list) else int(isinstance(value, str))
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -61,12 +85,17 @@ def _refuse_constant(name: str) -> NoReturn:
 class _Reader:
     """One file's fields, checked one by one."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, windows: Windows, *, booleans: bool) -> None:
         self._path = path
+        self._all_windows = windows
         self._windows: dict[tuple[str, float, float], Window] = {}
+        self._booleans = booleans  # which Python takes for the numbers 0 and 1
+        self.strings = 0
+        """How many strings were read, keys included."""
 
     def run(self, document: Any) -> Run:
         fields = self._object(document, "")
+        self.strings = _strings({**fields, "queries": ""}) - 1
         if fields.get("schema") != SCHEMA or fields["schema"] is True:
             raise self._error("schema", f"must be {SCHEMA}, not {_shown(fields.get('schema'))}")
         self._keys(fields, "", _RUN_KEYS)
@@ -77,6 +106,7 @@ class _Reader:
         names = {item.name for item in footage}
         if len(names) != len(footage):
             raise self._error("footage", "two have the same name")
+        self._windows = self._all_windows.setdefault(frozenset(names), {})
         k = fields["k"]
         if type(k) is not int or not 1 <= k <= _MAX_K:
             raise self._error("k", f"must be a whole number from 1, not {_shown(k)}")
@@ -112,50 +142,66 @@ class _Reader:
     def _queries(self, value: Any, names: set[str], k: int) -> tuple[RunQuery, ...]:
         queries: dict[str, RunQuery] = {}
         for index, item in enumerate(self._list(value, "queries")):
-            place = f"queries[{index}]"
-            fields = self._object(item, place)
-            error = fields.pop("error", None)
-            self._keys(fields, place, _QUERY_KEYS)
-            text = self._name(fields["query"], f"{place}.query")
-            if text in queries:
-                raise self._error(f"{place}.query", f'"{text}" stands twice')
-            hits = self._hits(fields["hits"], f"{place}.hits", names)
-            if len(hits) > k:
-                raise self._error(f"{place}.hits", f"has {len(hits)} hits, more than k = {k}")
-            if error is not None and hits:
-                raise self._error(place, "has an error and hits as well")
-            queries[text] = RunQuery(
-                text,
-                self._text(fields["group"], f"{place}.group"),
-                hits,
-                None if error is None else self._text(error, f"{place}.error"),
-            )
+            query = self._query(item, index, names, k)
+            if query.query in queries:
+                raise self._error(f"queries[{index}].query", f'"{query.query}" stands twice')
+            queries[query.query] = query
         return tuple(queries.values())
+
+    def _query(self, value: Any, index: int, names: set[str], k: int) -> RunQuery:
+        try:
+            text, group, hits = value["query"], value["group"], self._plain_hits(value["hits"])
+            if len(value) == 3 and type(text) is type(group) is str and text.strip() and len(hits) <= k:
+                self.strings += 5 + 5 * len(hits)
+                return RunQuery(text, group, hits)
+        except (TypeError, KeyError, IndexError):
+            pass  # what is wrong is found, and said, one by one
+        place = f"queries[{index}]"
+        fields = self._object(value, place)
+        error = fields.pop("error", None)
+        self._keys(fields, place, _QUERY_KEYS)
+        text = self._name(fields["query"], f"{place}.query")
+        hits = self._hits(fields["hits"], f"{place}.hits", names)
+        if len(hits) > k:
+            raise self._error(f"{place}.hits", f"has {len(hits)} hits, more than k = {k}")
+        if error is not None and hits:
+            raise self._error(place, "has an error and hits as well")
+        self.strings += 5 + 5 * len(hits) + (0 if error is None else 2)
+        group = self._text(fields["group"], f"{place}.group")
+        return RunQuery(text, group, hits, None if error is None else self._text(error, f"{place}.error"))
 
     def _hits(self, value: Any, place: str, names: set[str]) -> tuple[Hit, ...]:
         hits: list[Hit] = []
-        seen: set[tuple[str, float, float]] = set()
+        seen: set[Window] = set()
         last = math.inf
         for index, item in enumerate(self._list(value, place)):
-            try:
-                key = (item["footage"], item["start"], item["end"])
-                score = item["score"]
-                window = self._windows[key]
-                plain = len(item) == 4 and type(score) is type(key[1]) is type(key[2]) is float
-            except (TypeError, KeyError):
-                plain = False
-            # A window met before, a score that fits and nothing else: what nearly every hit is.
-            if not plain or key in seen or not -math.inf < score <= last:
-                window, score = self._checked_hit(item, f"{place}[{index}]", names, last)
-                key = (window.footage, window.start, window.end)
-                if key in seen:
-                    what = f"{window.start}–{window.end} of {window.footage} stands twice"
-                    raise self._error(f"{place}[{index}]", what)
-                self._windows[key] = window
-            seen.add(key)
-            last = score
-            hits.append(Hit(index + 1, window, score))
+            window, last = self._checked_hit(item, f"{place}[{index}]", names, last)
+            if window in seen:
+                what = f"{window.start}–{window.end} of {window.footage} stands twice"
+                raise self._error(f"{place}[{index}]", what)
+            seen.add(window)
+            hits.append(Hit(index + 1, self._windows.setdefault(window, window), last))
         return tuple(hits)
+
+    def _plain_hits(self, value: list[dict[str, Any]]) -> tuple[Hit, ...]:
+        """What nearly every query has: windows met before, scores that fall and nothing else.
+
+        Raises:
+            TypeError, KeyError, IndexError: it is something else.
+        """
+        known = self._windows
+        windows = [known[item["footage"], item["start"], item["end"]] for item in value]
+        scores = [item["score"] for item in value]
+        if (
+            {*map(type, scores)} != {float}
+            or {*map(len, value)} != {4}
+            or not -math.inf < scores[-1] <= scores[0] < math.inf
+            or sorted(scores, reverse=True) != scores
+            or len({*windows}) != len(windows)
+            or (self._booleans and {type(item[end]) for item in value for end in ("start", "end")} != {float})
+        ):
+            raise TypeError
+        return tuple(map(Hit, range(1, len(scores) + 1), windows, scores))
 
     def _checked_hit(self, item: Any, place: str, names: set[str], last: float) -> tuple[Window, float]:
         fields = self._object(item, place)

@@ -12,11 +12,14 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from accuracy_tui.atomic import write_atomically
 from sentrysearch.errors import BadInput, SentrySearchError
 from sentrysearch.types import Hit, WindowGrid
+
+if TYPE_CHECKING:
+    from accuracy_tui.run_format import Windows
 
 SCHEMA = 1
 
@@ -71,8 +74,8 @@ class LoadedRuns:
     problems: tuple[SentrySearchError, ...]
 
 
-def load_run(path: Path) -> Run:
-    """Reads a run file.
+def load_run(path: Path, windows: Windows | None = None) -> Run:
+    """Reads a run file; ``windows`` are those that runs share, as for ``parse_run``.
 
     Raises:
         BadInput: names the file and the place in it.
@@ -80,7 +83,7 @@ def load_run(path: Path) -> Run:
     from accuracy_tui.run_format import parse_run
     from accuracy_tui.yaml_source import read_bytes
 
-    return parse_run(read_bytes(path), path)
+    return parse_run(read_bytes(path), path, windows)
 
 
 def load_runs(folder: Path) -> LoadedRuns:
@@ -103,9 +106,10 @@ def load_runs(folder: Path) -> LoadedRuns:
     runs: dict[str, Run] = {}
     files: dict[str, Path] = {}
     problems: list[SentrySearchError] = []
+    windows: Windows = {}
     for path in paths:
         try:
-            run = load_run(path)
+            run = load_run(path, windows)
         except BadInput as error:
             problems.append(error)
             continue

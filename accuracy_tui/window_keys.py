@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Collection
+from functools import lru_cache
 
 from sentrysearch.errors import BadInput
 from sentrysearch.types import Window
@@ -56,6 +57,7 @@ def parse_window_key(key: str) -> tuple[str | None, float, float]:
     return name, start / 10, end / 10
 
 
+@lru_cache(maxsize=1 << 16)  # every query is judged on the same windows
 def split_window_key(key: str) -> tuple[str | None, int, int]:
     """``parse_window_key`` in tenths of a second."""
     match = _KEY.match(key)

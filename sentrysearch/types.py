@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:  # listing models and reading runs must stay light
     import numpy as np
@@ -38,9 +38,12 @@ class Footage:
     """Average pictures a second; 0 where the file doesn't say."""
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Window:
-    """A span of one footage in seconds, both ends multiples of 0.1: what is retrieved and judged."""
+class Window(NamedTuple):
+    """A span of one footage in seconds, both ends multiples of 0.1: what is retrieved and judged.
+
+    A tuple, as is ``Hit``: a benchmark's results are tens of thousands of them, made and looked up at every
+    start.
+    """
 
     footage: str
     start: float
@@ -55,8 +58,7 @@ class WindowGrid:
     overlap: float = 5.0
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
+class Hit(NamedTuple):
     """A window at a rank (1-based) with a cosine score, for one query and one model."""
 
     rank: int
