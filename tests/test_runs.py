@@ -9,7 +9,8 @@ import pytest
 from accuracy_tui.benchmark import Query
 from accuracy_tui.runs import load_run, load_runs, run_file_name, save_run
 from sentrysearch.errors import BadInput, SentrySearchError
-from support.runs import make_run, ranked, window
+from sentrysearch.types import Window
+from support.runs import FOOTAGE, make_run, ranked, window
 
 VAN = Query("amazon prime van", "fine")
 ROAD = Query("car driving on road", "floor")
@@ -183,6 +184,65 @@ def test_what_is_not_even_json_of_the_right_kind(tmp_path, data, reason):
     assert reason in str(caught.value)
     assert str(caught.value).startswith(str(path))
     assert path.read_bytes() == data
+
+
+AGAIN = '"footage": "clip.mp4", "start": 10.0, "end": 20.0, "score": 0.9'
+
+
+@pytest.mark.parametrize(
+    ("now", "reason"),
+    [
+        (f'{AGAIN}, "score": 0.9', '"score" stands twice in one object'),
+        (f'{AGAIN}, "score": 0.8, "scor\\u0065": 0.9', '"score" stands twice in one object'),
+        (AGAIN.replace("10.0", "true"), "queries[1].hits[0].start: must be a number, not true"),
+        (AGAIN.replace("0.9", "false"), "queries[1].hits[0].score: must be a number, not false"),
+        (AGAIN.replace("0.9", "0.7"), "queries[1].hits[1].score: 0.89 is above the score before it, 0.7"),
+        (AGAIN.replace("0.9", "1e999"), "queries[1].hits[0].score: must be a finite number"),
+        (AGAIN.replace("10.0", "20.0"), "queries[1].hits[0]: ends at 20.0, not after its start at 20.0"),
+        (AGAIN.replace("10", "20").replace('20.0, "s', '30.0, "s'), "20.0–30.0 of clip.mp4 stands twice"),
+        (f'{AGAIN}, "rank": 1', 'queries[1].hits[0]: unknown key "rank"'),
+        (AGAIN.replace("0.9", "0.885"), "queries[1].hits[1].score: 0.89 is above the score before it, 0.885"),
+        (AGAIN.replace("clip.mp4", "other.mp4"), 'hits[0].footage: "other.mp4" is not in the run'),
+        (AGAIN.replace('"end"', '"stop"'), 'queries[1].hits[0]: "end" is missing'),
+    ],
+)
+def test_windows_met_before_are_read_as_strictly(tmp_path, now, reason):
+    windows = [window(1), window(2), window(3)]
+    path = save_run(make_run("m", {Query("a", "fine"): windows, Query("b", "fine"): windows}), tmp_path)
+    first, second = path.read_text().split('"query": "b"')
+    assert AGAIN in second
+    path.write_text(first + '"query": "b"' + second.replace(AGAIN, now))
+    with pytest.raises(BadInput) as caught:
+        load_run(path)
+    assert reason in str(caught.value)
+
+
+def test_true_and_false_are_no_seconds_even_where_python_takes_them_for_1_and_0(tmp_path):
+    first = Window(FOOTAGE, 0.0, 1.0)
+    path = save_run(make_run("m", {Query(text, "fine"): [first] for text in "ab"}), tmp_path)
+    before, _, after = path.read_text().rpartition('"start": 0.0, "end": 1.0')
+    path.write_text(f'{before}"start": false, "end": true{after}')
+    with pytest.raises(BadInput, match=r"queries\[1\].hits\[0\].start: must be a number, not false"):
+        load_run(path)
+
+
+def test_whole_numbers_of_seconds_and_scores_are_read_as_seconds_and_scores(tmp_path):
+    windows = [window(1), window(2)]
+    run = make_run("m", {Query("a", "fine"): windows, Query("b", "fine"): windows})
+    path = save_run(run, tmp_path)
+    path.write_text(path.read_text().replace("10.0,", "10,").replace("0.9}", "1}"))
+    found = load_run(path).queries[1].hits[0]
+    assert found == (1, window(1), 1.0)
+    assert type(found.score) is type(found.window.start) is float
+
+
+def test_runs_over_the_same_footage_share_their_windows_and_others_do_not(tmp_path):
+    for model, footage in (("a", "clip.mp4"), ("b", "clip.mp4"), ("c", "other.mp4")):
+        found = {Query("q", "fine"): [window(3, footage)]}
+        save_run(make_run(model, found, footage=(footage,)), tmp_path)
+    a, b, c = (run.queries[0].hits[0].window for run in load_runs(tmp_path).runs)
+    assert a is b
+    assert (a, c) == (window(3), window(3, "other.mp4"))
 
 
 def test_a_pipe_is_refused_and_not_waited_for(tmp_path):
