@@ -271,7 +271,9 @@ class JudgingScreen(Screen[None]):
             self._prefetch()
         elif isinstance(event, Position):
             self._position = event
-            self._draw_loop()
+            # While it plays another one follows soon: a slow line is spared, so that keys are not behind it.
+            if event.paused or not self.query_one(PictureView).behind:
+                self._draw_loop()
         elif isinstance(event, PictureReady):
             self.query_one(PictureView).picture_ready()
         elif isinstance(event, FilmstripReady):

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from textual.content import Content
 from textual.geometry import Region
+from textual.timer import Timer
 from textual.widget import Widget
 
 from accuracy_tui.ui.safe_text import plain
@@ -56,7 +57,8 @@ class PictureView(Widget):
         self._drawn: Picture | None = None
         self._asked: list[float] = []
         self._not_before = 0.0
-        self._waiting = False
+        self._later: Timer | None = None
+        """What draws the picture that has to wait."""
         self.bytes_written = 0
         self.pictures_drawn = 0
 
@@ -85,12 +87,17 @@ class PictureView(Widget):
         self._text = None
         self.draw()
 
+    @property
+    def behind(self) -> bool:
+        """Whether the terminal has not drawn yet what was sent."""
+        return len(self._asked) >= MOST_UNANSWERED
+
     def cursor_reported(self) -> None:
         """The terminal answered: it has drawn one more picture."""
         if self._asked:
             self._asked.pop(0)
-        if self._waiting:
-            self.draw()
+        if self._later is not None:  # which reckoned with this answer coming later
+            self._waited()
 
     def render(self) -> Content:
         return plain(self._text or "")
@@ -120,14 +127,15 @@ class PictureView(Widget):
             return
         wait = self._wait()
         if wait > 0:
-            if not self._waiting:
-                self._waiting = True
-                self.set_timer(wait, self._waited)
+            if self._later is None:
+                self._later = self.set_timer(wait, self._waited)
             return
         self._write(picture)
 
     def _waited(self) -> None:
-        self._waiting = False
+        if self._later is not None:
+            self._later.stop()
+            self._later = None
         self.draw()
 
     def _wait(self) -> float:
@@ -146,9 +154,9 @@ class PictureView(Widget):
         text = self._encoded(picture, region)
         driver = self.app._driver
         self._drawn = picture
-        self.pictures_drawn += 1
-        if driver is None or not text:
+        if driver is None or not text:  # nothing in it differs from what is there
             return
+        self.pictures_drawn += 1
         now = time.monotonic()
         data = text + _CURSOR_WHERE
         size = len(data.encode())
