@@ -12,7 +12,7 @@ import numpy as np
 import psutil
 import pytest
 
-from accuracy_tui.player import PlayerError
+from accuracy_tui.player import PlayerError, cut
 from accuracy_tui.player.clip_player import (
     Clip,
     Control,
@@ -109,6 +109,32 @@ def test_the_next_clip_is_ready(inline, heard, footage):
     assert heard.next(Shown).clip is following
     heard.next(PictureReady, lambda event: event.clip is following)
     assert colour_of(inline.picture()) == "blue"
+
+
+def test_what_is_looked_at_goes_on_from_its_cut(inline, heard, footage, monkeypatch):
+    monkeypatch.setattr(cut, "SLOW_PIXELS", -1)  # as if key frames were far apart
+    first, following = second(footage, 1), second(footage, 2)
+    inline.show(first)
+    heard.next(Shown)
+    inline.control(Control.FASTER)
+    heard.next(Position, lambda event: event.speed == 1.5)
+    inline.prefetch(following)
+    until(lambda: len(cuts_open_in(inline.process_id)) == 2)
+    for _ in range(30):
+        position = heard.next(Position)
+        assert position.clip is first and 0.99 <= position.seconds < 2.01
+    assert (position.speed, position.paused) == (1.5, False)
+    heard.next(PictureReady)
+    assert colour_of(inline.picture()) == "green"
+    assert sum(isinstance(event, Shown) for event in heard.all) == 1
+    inline.show(following)
+    assert heard.next(Shown).clip is following
+    heard.next(PictureReady, lambda event: event.clip is following)
+    assert colour_of(inline.picture()) == "blue"
+
+
+def cuts_open_in(process):
+    return {file.path for file in psutil.Process(process).open_files() if "/accuracy-tui-" in file.path}
 
 
 def test_controls(inline, heard, footage):

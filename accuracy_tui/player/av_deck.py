@@ -35,6 +35,7 @@ class AvDeck:
         self._pictures = pictures
         self.shot: Shot | None = None
         self.ready = False
+        self.exchanged: Shot | None = None
         self.around = False
         self._size = (240, 160)
         self._paused = True
@@ -64,6 +65,13 @@ class AvDeck:
     def play(self, shot: Shot) -> None:
         """What was loaded for later is to be seen now."""
         self._size = (shot.width, shot.height)
+
+    def exchange(self, shot: Shot, behind: float) -> None:
+        """What is seen goes on from another file, at the start of its loop."""
+        with self._changed:
+            self.shot, self._seek = shot, None
+            self._time = max(0.0, self._time - behind)
+            self._changed.notify()
 
     def go(self) -> None:
         with self._changed:

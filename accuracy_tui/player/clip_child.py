@@ -15,6 +15,8 @@ call into it, and what it prints would land on the terminal.
     ← {"event": "position", "clip": 1, "time": 12.4, "paused": false, "speed": 1.0, "around": false}
     ← {"event": "picture", "clip": 1, "slot": 2, "width": 240, "height": 160, "time": 12.4}
     ← {"event": "key", "clip": 1, "key": "y"}
+    → {"do": "exchange", "was": 1, "behind": 30.0, "clip": 2, "path": …}    the clip shown, from another file
+      whose clock is so far behind: it goes on where it is, under another number
     → {"do": "control", "control": "pause"}   {"do": "hide"}
 
 Pictures in memory are as the file stores them, not turned. ``OUTPUT`` is mpv's (x11 or wlshm for a window),
@@ -58,9 +60,12 @@ class Deck(Protocol):
 
     shot: Shot | None
     ready: bool
+    exchanged: Shot | None
+    """What another file is being loaded for, while it is seen."""
 
     def load(self, shot: Shot, *, paused: bool) -> None: ...
     def play(self, shot: Shot) -> None: ...
+    def exchange(self, shot: Shot, behind: float) -> None: ...
     def control(self, control: Control) -> None: ...
     def hide(self) -> None: ...
     def close(self) -> None: ...
@@ -123,6 +128,11 @@ class Child:
         elif do == "prefetch":
             if len(self.decks) > 1:
                 self.decks[1].load(Shot(**request), paused=True)
+        elif do == "exchange":
+            was, behind = request.pop("was"), request.pop("behind")
+            shot = self.decks[0].shot
+            if shot is not None and shot.clip == was and self.decks[0].ready:
+                self.decks[0].exchange(Shot(**request), behind)
         elif do == "control":
             self.decks[0].control(Control(request["control"]))
             self._position(self.decks[0], at_once=True)
@@ -146,6 +156,9 @@ class Child:
 
     def _ready(self, deck: Any, shot: Shot) -> None:
         if deck.shot is not shot:
+            return
+        if deck.exchanged is shot:
+            deck.go_on()
             return
         deck.ready = True
         if deck is self.decks[0]:
@@ -183,6 +196,8 @@ class MpvDeck:
         self.shot: Shot | None = None
         self.ready = False
         self.around = False
+        self.exchanged: Shot | None = None
+        self._paused = False
         self._loading: Shot | None = None
         self._renderer = None if pictures is None else _Renderer(self, pictures)
         if pictures is None:
@@ -193,16 +208,37 @@ class MpvDeck:
         self.mpv.observe_property("time-pos", self._moved)
 
     def load(self, shot: Shot, *, paused: bool) -> None:
-        self.shot, self.ready, self.around = shot, False, False
+        self.shot, self.ready, self.around, self.exchanged = shot, False, False, None
         if self._renderer is not None:
             self._renderer.resize(shot.width, shot.height)
+        self.mpv["speed"] = 1.0
+        self.mpv["title"] = shot.title.replace("$", "$$")  # "${…}" would be expanded
+        self._open(shot, shot.start)
+
+    def exchange(self, shot: Shot, behind: float) -> None:
+        """What is seen goes on from another file."""
+        assert self.shot is not None
+        seconds = self.mpv.time_pos
+        if self.exchanged is None:
+            self._paused = bool(self.mpv["pause"])
+        self.shot = self.exchanged = shot
+        self._open(shot, shot.start if seconds is None else max(0.0, seconds - behind))
+
+    def go_on(self) -> None:
+        """The other file is open."""
+        self.exchanged = None
+        self._loop()
+        self.mpv["pause"] = self._paused
+        if self._renderer is not None:
+            self._renderer.again = True
+            self._child.work.put(("render", self))
+
+    def _open(self, shot: Shot, seconds: float) -> None:
         self._complaints.clear()
         player = self.mpv
         player["ab-loop-a"] = player["ab-loop-b"] = "no"  # the clip before this one isn't to jump
         player["pause"] = True
-        player["speed"] = 1.0
-        player["start"] = str(shot.start)
-        player["title"] = shot.title.replace("$", "$$")  # "${…}" would be expanded
+        player["start"] = str(seconds)
         player.command("loadfile", os.fsencode(shot.path), "replace")
 
     def play(self, shot: Shot) -> None:
@@ -236,7 +272,7 @@ class MpvDeck:
             self.mpv.command("osd-overlay", id=1, format="ass-events", data=line)
 
     def control(self, control: Control) -> None:
-        if self.shot is None or not self.ready:
+        if self.shot is None or not self.ready or self.exchanged is not None:
             return
         player = self.mpv
         start, end = self.shot.start, self.shot.end
@@ -264,7 +300,7 @@ class MpvDeck:
         self.mpv.command("seek", str(seconds), "absolute+exact")
 
     def hide(self) -> None:
-        self.shot, self.ready = None, False
+        self.shot, self.ready, self.exchanged = None, False, None
         self.mpv.command("stop")
 
     def resize(self, width: int, height: int) -> None:

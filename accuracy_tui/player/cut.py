@@ -38,7 +38,7 @@ class Cut:
 
 
 class Cuts:
-    """Makes cuts ahead of their showing, one at a time."""
+    """Makes cuts, one at a time."""
 
     def __init__(self) -> None:
         self._mutex = threading.Lock()
@@ -75,6 +75,10 @@ class Cuts:
             made = self._made.get(id(clip))
             return made[1] if made is not None else None
 
+    def give_up(self) -> None:
+        """What is being made is not wanted any more."""
+        self._latest = None
+
     def close(self) -> None:
         """Deletes all; may be called twice."""
         self._closed = True
@@ -104,7 +108,7 @@ class Cuts:
             path.write_bytes(encoded)
             cut = Cut(path, window.start)
             self._made[id(clip)] = (clip, cut)
-            while len(self._made) > 3:
+            while len(self._made) > 4:
                 _, old = self._made.pop(next(iter(self._made)))
                 old.path.unlink(missing_ok=True)
             return cut

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import mmap
 import tempfile
 import threading
+from collections import deque
 from collections.abc import Mapping
 from typing import IO, Any
 
@@ -50,7 +52,8 @@ class _MpvClips:
         self._clips: dict[int, Clip] = {}
         self._shifts: dict[int, float] = {}  # by clip number: where in the footage its file begins
         self._turns: dict[int, int] = {}  # by clip number: degrees clockwise that make its pictures upright
-        self._wanted: Clip | None = None
+        self._cutting: Clip | None = None
+        self._looked_at: deque[Clip] = deque(maxlen=4)  # those that have a cut, or need none
         self._numbers = itertools.count(1)
         self._shown: tuple[Clip, int] | None = None
         self._next: tuple[Clip, int] | None = None
@@ -70,15 +73,40 @@ class _MpvClips:
             self._expect(self._shown[1])
 
     def prefetch(self, clip: Clip) -> None:
-        def ready(cut: Cut | None) -> None:  # on a thread of the cuts'
-            with self._mutex:
-                if self._wanted is clip and not self._closed:
-                    self._next = (clip, self._number(clip))
-                    self._send("prefetch", *self._next)
-
         with self._mutex:
-            self._wanted = clip
-        self._cuts.prepare(clip, ready)
+            # From the footage itself first: whoever is quick need not wait until its cut is made.
+            self._make_ready(clip)
+        self._cut_next()
+
+    def _make_ready(self, clip: Clip) -> None:
+        self._next = (clip, self._number(clip))
+        self._send("prefetch", *self._next)
+
+    def _cut_next(self) -> None:
+        """Has the cut made that is missing most: what is looked at comes first, as its loop would freeze."""
+        with self._mutex:
+            for clip in [of[0] for of in (self._shown, self._next) if of is not None]:
+                if clip is self._cutting:
+                    return
+                if not any(clip is done for done in self._looked_at):
+                    self._cutting = clip
+                    self._cuts.prepare(clip, functools.partial(self._cut_made, clip))
+                    return
+
+    def _cut_made(self, clip: Clip, cut: Cut | None) -> None:
+        """On a thread of the cuts'; ``cut`` is None where none is needed, or none could be made."""
+        with self._mutex:
+            if self._closed or self._cutting is not clip:
+                return
+            self._cutting = None
+            self._looked_at.append(clip)
+            if cut is not None and self._next is not None and self._next[0] is clip:
+                self._make_ready(clip)
+            elif cut is not None and self._shown is not None and self._shown[0] is clip:
+                was = self._shown[1]
+                self._shown = (clip, self._number(clip))
+                self._send("exchange", *self._shown, was=was)
+        self._cut_next()
 
     def control(self, control: Control) -> None:
         if self._process is not None:
@@ -87,7 +115,8 @@ class _MpvClips:
     def hide(self) -> None:
         self._stop_waiting()
         with self._mutex:
-            self._shown = self._next = self._wanted = None
+            self._shown = self._next = self._cutting = None
+            self._cuts.give_up()
             if self._process is not None:
                 self._process.send(do="hide")
 
@@ -125,13 +154,14 @@ class _MpvClips:
     def _number(self, clip: Clip) -> int:
         number = next(self._numbers)
         self._clips[number] = clip
-        for old in [one for one in self._clips if one < number - 3]:
+        for old in [one for one in self._clips if one < number - 5]:
             del self._clips[old]
             self._shifts.pop(old, None)
             self._turns.pop(old, None)
         return number
 
-    def _send(self, do: str, clip: Clip, number: int) -> None:
+    def _send(self, do: str, clip: Clip, number: int, *, was: int | None = None) -> None:
+        """Tells the child; ``was`` is the clip's number where it is shown already, from another file."""
         if self._process is None:
             return
         cut = self._cuts.ready(clip)
@@ -139,6 +169,7 @@ class _MpvClips:
         width, height = self._size(clip, number)
         window = clip.window
         shift = 0.0 if cut is None else cut.start
+        exchanged = {} if was is None else {"was": was, "behind": shift - self._shifts.get(was, 0.0)}
         self._process.send(
             do=do,
             clip=number,
@@ -151,6 +182,7 @@ class _MpvClips:
             title=printable(f"{clip.footage.name}  {window.start:.1f}–{window.end:.1f} s"),
             width=width,
             height=height,
+            **exchanged,
         )
         self._shifts[number] = shift
 
