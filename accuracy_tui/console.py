@@ -41,6 +41,7 @@ def open_console(
         raise BadInput(
             "the console needs a terminal", hint="`accuracy-tui run` and `accuracy-tui judge` do without"
         )
+    gc.disable()  # what is loaded now stays: looking through it again and again only takes time
     for model in models:
         embedders.find(model)
     benchmark = options.with_queries(options.find_benchmark(benchmark_file, demo=demo), fine, floor)
@@ -50,7 +51,6 @@ def open_console(
     from accuracy_tui.pass_worker import PassWorker
     from accuracy_tui.ui.app import run_console
 
-    gc.disable()  # what is loaded now stays: looking through it again and again only takes time
     with LiveSession.open(benchmark, implied=implied, accept_footage=accept_footage) as session:
         start = models
         if run_missing:

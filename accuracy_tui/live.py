@@ -17,7 +17,6 @@ from accuracy_tui.grid import Grid
 from accuracy_tui.judging import describe, said
 from accuracy_tui.pool import Found, PoolItem, pool
 from accuracy_tui.report import Report, build_report
-from accuracy_tui.run_events import ModelFailed, ModelFinished, ModelProgress
 from accuracy_tui.runs import Run, RunFootage, RunQuery
 from accuracy_tui.session import as_run_footage, comparable, load_saved, open_judgments
 from accuracy_tui.verdicts import UNJUDGED, JudgmentsError, Verdict
@@ -40,14 +39,15 @@ from accuracy_tui.worker_events import (
     WorkerEvent,
     is_active,
 )
-from sentrysearch import pass_events
 from sentrysearch.errors import BadInput, SentrySearchError
 from sentrysearch.text import holds_surrogate, printable
 
 if TYPE_CHECKING:
     from accuracy_tui.judgments import Conflict, Judgments
     from accuracy_tui.metrics import Bounds
+    from accuracy_tui.run_events import ModelFailed, ModelFinished, ModelProgress
     from accuracy_tui.summary import Measure, Summary
+    from sentrysearch.pass_events import Searched
     from sentrysearch.types import Footage, Window
 
 
@@ -406,6 +406,8 @@ class LiveSession:
     def _apply_to_model(
         self, event: ModelWaiting | ModelCancelled | ModelProgress | ModelFinished | ModelFailed
     ) -> Change:
+        from accuracy_tui.run_events import ModelFailed, ModelFinished, ModelProgress
+
         if isinstance(event, ModelWaiting):
             self.passes[event.model] = Waiting()
         elif isinstance(event, ModelProgress):
@@ -423,6 +425,8 @@ class LiveSession:
         return Change()
 
     def _progress(self, progress: ModelProgress) -> Change:
+        from sentrysearch import pass_events
+
         model, event = progress.model, progress.event
         if isinstance(event, pass_events.Loading):
             if not isinstance(self.passes[model], Loading):  # said once by the runner, once by the pass
@@ -440,7 +444,7 @@ class LiveSession:
             return self._searched(model, event)
         return Change()
 
-    def _searched(self, model: str, event: pass_events.Searched) -> Change:
+    def _searched(self, model: str, event: Searched) -> Change:
         groups = {query.text: query.group for query in self.queries}
         earlier = {found.query for found in self._runs[model].queries} if model in self._runs else set()
         change = Change()

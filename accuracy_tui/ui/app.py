@@ -9,6 +9,7 @@ import os
 import re
 import signal
 import sys
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -20,7 +21,7 @@ from accuracy_tui.console_options import ConsoleOptions
 from accuracy_tui.console_state import ConsoleState, load_state, save_state
 from accuracy_tui.live import Change, LiveSession
 from accuracy_tui.ui.grid_screen import GridScreen
-from accuracy_tui.ui.messages import PlayerReported, WorkerReported
+from accuracy_tui.ui.messages import PlayerReported, RoutesFound, WorkerReported
 from accuracy_tui.worker_events import FootageFailed, FootageRead, FootageReading, NotRun, is_active
 from sentrysearch.errors import BadInput, SentrySearchError
 from sentrysearch.text import printable
@@ -74,6 +75,8 @@ class ConsoleApp(App[int]):
         self._order: JudgingOrder | None = None
         self._ordered: Grid | None = None
         self._desk: PlayerDesk | None = None
+        self.routes: list[str] | None = None
+        """Ways to show clips here, the best first; None until they are known."""
         self.received: signal.Signals | None = None
         """The signal that ended it, if one did."""
         for text, group in self.state.added:
@@ -102,6 +105,7 @@ class ConsoleApp(App[int]):
         self.grid_screen.catch_up()
         self.say_notes()
         self.worker.read_footage()
+        threading.Thread(target=self._find_routes, name="routes", daemon=True).start()
         if self.options.start:
             self.start(self.options.start)
 
@@ -131,13 +135,26 @@ class ConsoleApp(App[int]):
 
     @property
     def player_line(self) -> str:
-        """Where clips are shown."""
-        return self._desk.route_line if self._desk is not None else self.options.player or "auto"
+        """Where clips are shown, or will be."""
+        if self._desk is not None:
+            return self._desk.route_line
+        route = self.routes[0] if self.routes else self.options.player
+        return f"clips: {route}" if route else ""
 
     @property
     def blind_seed(self) -> str | None:
         """What shuffles the windows of a query when judging blind."""
         return self.session.benchmark.name if self.options.blind else None
+
+    def _find_routes(self) -> None:
+        """On a thread of its own: a display that doesn't answer takes a while to be found out."""
+        from accuracy_tui.player.routes import routes_here
+
+        self.post_message(RoutesFound(routes_here(os.environ, self.options.player)))
+
+    def on_routes_found(self, message: RoutesFound) -> None:
+        self.routes = message.routes
+        self.grid_screen.show_title()
 
     # What changes
 

@@ -135,8 +135,8 @@ class GridScreen(Screen[None]):
         left = " · ".join([left, *(part for part in arranged if part)])
         judgments = session.judgments
         state = " · read only" if judgments is not None and judgments.read_only else ""
-        footage = f"{session.footage_line} · " if session.footage_line else ""
-        right = f"{footage}judged {pooled - unjudged}/{pooled}{state} · {self.console.player_line}"
+        judged = f"judged {pooled - unjudged}/{pooled}{state}"
+        right = " · ".join(filter(None, (session.footage_line, judged, self.console.player_line)))
         width = max(10, self.size.width - 2)
         right = one_line(right, max(10, width // 2))
         name = "accuracy-tui  "

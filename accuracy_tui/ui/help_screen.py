@@ -11,6 +11,7 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
+from accuracy_tui.ui.grid_lines import BEST
 from accuracy_tui.ui.keys import GRID, JUDGING, Key
 
 GLYPH_LINES = (
@@ -54,7 +55,7 @@ def help_text() -> Content:
     lines.append(
         Content("0.31–0.38 is what a number is when all that is unjudged is false, and when it is true.")
     )
-    lines.append(Content("* is the best of its row, whatever the unjudged windows turn out to be."))
+    lines.append(Content(f"{BEST} is the best of its row, whatever the unjudged windows turn out to be."))
     lines.append(Content("ctrl+p finds every command by name, and themes."))
     return Content("\n").join(lines)
 

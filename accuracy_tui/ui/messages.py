@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from textual.message import Message
 
 if TYPE_CHECKING:
-    from accuracy_tui.live import Change
     from accuracy_tui.player.clip_player import PlayerEvent
     from accuracy_tui.worker_events import WorkerEvent
 
@@ -38,9 +37,9 @@ class PlayerReported(Message):
         )
 
 
-class SessionChanged(Message):
-    """Verdicts or results are others than before."""
+class RoutesFound(Message):
+    """It is known how clips can be shown here."""
 
-    def __init__(self, change: Change) -> None:
+    def __init__(self, routes: list[str]) -> None:
         super().__init__()
-        self.change = change
+        self.routes = routes

@@ -34,7 +34,7 @@ class PlayerDesk:
         from accuracy_tui.player.routes import routes_here
 
         self._app = app
-        self.routes = routes_here(os.environ, app.options.player)
+        self.routes = list(app.routes or routes_here(os.environ, app.options.player))
         """In order of preference; one that failed is taken out."""
         self.player: ClipPlayer | None = None
         self.failure: str | None = None
