@@ -18,6 +18,7 @@ import argparse
 import asyncio
 import contextlib
 import enum
+import functools
 import itertools
 import os
 import shutil
@@ -144,7 +145,7 @@ async def answers(view: PictureView) -> None:
 async def judge(
     session: LiveSession, footage: Footage, route: str, way: Way
 ) -> tuple[list[float], list[float]]:
-    """For each clip after the first: seconds from the key to its picture, and those until its cut was made."""
+    """For each clip after the first: seconds from the key to its picture, and until its cut was made."""
     app = ConsoleApp(
         session, PassWorker(session.benchmark), ConsoleOptions(player=route), state=ConsoleState()
     )
@@ -173,7 +174,7 @@ async def judge(
                 clip, drawn = screen.clip, view.pictures_drawn
                 begin = time.perf_counter()
                 app.post_message(events.Key("n", "n"))
-                await waited(lambda clip=clip: screen.clip is not clip)
+                await waited(functools.partial(_has_left, screen, clip))
                 drawn = view.pictures_drawn
                 await waited(seen)
                 taken.append(time.perf_counter() - begin)
@@ -181,6 +182,10 @@ async def judge(
     finally:
         app.close_all()
     return taken, making
+
+
+def _has_left(screen: JudgingScreen, clip: Clip | None) -> bool:
+    return screen.clip is not clip
 
 
 def _is_cut(app: ConsoleApp, screen: JudgingScreen) -> bool:
@@ -290,8 +295,8 @@ def main() -> None:
                 longest_gap(route, videos[LONG], way) for way in (Way.COLD, Way.CUT)
             )
             print(
-                f"{LONG}, {route:6}: longest time without news in a loop {smooth * 1000:.0f} ms from its cut, "
-                f"made {cutting:.1f} s after it was shown, {raw * 1000:.0f} from the footage, "
+                f"{LONG}, {route:6}: longest time without news in a loop {smooth * 1000:.0f} ms "
+                f"from its cut, made {cutting:.1f} s after it was shown, {raw * 1000:.0f} from the footage, "
                 f"{smooth / raw:.2f}×"
             )
 

@@ -43,6 +43,8 @@ class _MpvClips:
     """What both have in common. Its methods are called by one thread; events come on others."""
 
     route = ""
+    _cuts_shown_first = True
+    """What is looked at freezes at each turn of its loop; the next one is ready in memory without a cut."""
 
     def __init__(self, on_event: OnEvent, environ: Mapping[str, str]) -> None:
         self.line = ""
@@ -69,6 +71,9 @@ class _MpvClips:
                 self._shown, self._next = self._next, None
             else:
                 self._shown = (clip, self._number(clip))
+            if self._cutting is not clip:  # this one's first picture needs the processors
+                self._cutting = None
+                self._cuts.give_up()
             self._send("show", *self._shown)
             self._expect(self._shown[1])
 
@@ -83,9 +88,10 @@ class _MpvClips:
         self._send("prefetch", *self._next)
 
     def _cut_next(self) -> None:
-        """Has the cut made that is missing most: what is looked at comes first, as its loop would freeze."""
+        """Has the cut made that is missing most."""
         with self._mutex:
-            for clip in [of[0] for of in (self._shown, self._next) if of is not None]:
+            order = (self._shown, self._next) if self._cuts_shown_first else (self._next, self._shown)
+            for clip in [of[0] for of in order if of is not None]:
                 if clip is self._cutting:
                     return
                 if not any(clip is done for done in self._looked_at):
@@ -249,6 +255,7 @@ class WindowClips(_MpvClips):
     """
 
     route = "window"
+    _cuts_shown_first = False  # a window has nothing ready but the file it is to open
 
     def __init__(self, on_event: OnEvent, environ: Mapping[str, str]) -> None:
         super().__init__(on_event, environ)
