@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import dataclasses
 import gc
+import os
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from accuracy_tui import options
 from accuracy_tui.console_options import ConsoleOptions
+from accuracy_tui.player.abilities import Question
 from sentrysearch import embedders, terminal
 from sentrysearch.errors import BadInput
+
+if TYPE_CHECKING:
+    from accuracy_tui.benchmark import Benchmark
+    from accuracy_tui.live import LiveSession
 
 
 def open_console(
@@ -47,11 +54,13 @@ def open_console(
     benchmark = options.with_queries(options.find_benchmark(benchmark_file, demo=demo), fine, floor)
     benchmark = dataclasses.replace(benchmark, k=k or benchmark.k)
 
-    from accuracy_tui.live import LiveSession
-    from accuracy_tui.pass_worker import PassWorker
-    from accuracy_tui.ui.app import run_console
+    with (
+        Question(sys.stdin.fileno(), os.environ) as question,  # answered while everything else is loaded
+        _opened(benchmark, implied=implied, accept_footage=accept_footage) as session,
+    ):
+        from accuracy_tui.pass_worker import PassWorker
+        from accuracy_tui.ui.app import run_console
 
-    with LiveSession.open(benchmark, implied=implied, accept_footage=accept_footage) as session:
         start = models
         if run_missing:
             without = [model for model in benchmark.models if model not in session.grid.runs]
@@ -67,12 +76,19 @@ def open_console(
                 fps=fps,
                 start=start,
             ),
+            question.answer(),
         )
         unjudged, pooled = session.unjudged()
     if pooled:
         left = f"{unjudged} of {pooled} pool items are left to judge"
         terminal.say(left if unjudged else f"all {pooled} pool items are judged")
     return status
+
+
+def _opened(benchmark: Benchmark, *, implied: bool, accept_footage: bool) -> LiveSession:
+    from accuracy_tui.live import LiveSession
+
+    return LiveSession.open(benchmark, implied=implied, accept_footage=accept_footage)
 
 
 def _on_a_terminal() -> bool:

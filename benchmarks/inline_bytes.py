@@ -3,8 +3,8 @@
 Run: ``python benchmarks/inline_bytes.py``. The real console plays the demo's street inline on a
 pseudo-terminal.
 
-- At 80×24, 120×40 and 200×60: bytes a second over ten seconds (target: under 1 MB/s at 120×40), and at 4
-  pictures a second.
+- At 80×24, 120×40 and 200×60: bytes a second over ten seconds (target: under 1 MB/s at 120×40), and the share
+  of one core that the console and its player take; and at 4 pictures a second.
 - With the terminal read at 400 kB/s, and everything written but not yet read lying in a deep buffer as in an
   SSH connection: from the key ``?`` to the help on the screen, with flow control and without (target: under
   0.5 s).
@@ -26,6 +26,7 @@ import threading
 import time
 from pathlib import Path
 
+import psutil
 from looped import looped
 
 from accuracy_tui.runs import Run, RunFootage, RunQuery, save_run
@@ -153,13 +154,22 @@ def prepare(folder: Path, footage: Footage) -> None:
     )
 
 
-def bytes_per_second(folder: Path, size: tuple[int, int], *options: str) -> float:
+def busy_seconds(process: int) -> float:
+    """Of a processor, by a process and its children so far."""
+    family = [psutil.Process(process), *psutil.Process(process).children(recursive=True)]
+    return sum(sum(one.cpu_times()[:2]) for one in family)
+
+
+def load(folder: Path, size: tuple[int, int], *options: str) -> tuple[float, float]:
+    """Bytes a second, and the share of a core."""
     console = Console(folder, size, *options)
     try:
         console.play()
-        before, began = console.written, time.perf_counter()
+        before, busy, began = console.written, busy_seconds(console.process.pid), time.perf_counter()
         time.sleep(SECONDS)
-        return (console.written - before) / (time.perf_counter() - began)
+        seconds = time.perf_counter() - began
+        share = (busy_seconds(console.process.pid) - busy) / seconds
+        return (console.written - before) / seconds, share
     finally:
         console.close()
 
@@ -187,11 +197,18 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         prepare(folder, footage)
-        rates = {size: bytes_per_second(folder, size) for size in SIZES}
-        for (width, height), rate in rates.items():
-            print(f"{width}×{height}: {rate / 1000:.0f} kB/s")
-        slow = bytes_per_second(folder, (120, 40), "--fps", "4")
-        print(f"120×40 at 4 pictures a second: {slow / 1000:.0f} kB/s, {slow / rates[120, 40]:.2f}× of 8")
+        loads = {size: load(folder, size) for size in SIZES}
+        usual, _ = loads[120, 40]
+        for (width, height), (rate, share) in loads.items():
+            print(
+                f"{width}×{height}: {rate / 1000:.0f} kB/s, {rate / usual:.2f}× of 120×40, "
+                f"{share * 100:.0f} % of a core"
+            )
+        slow, share = load(folder, (120, 40), "--fps", "4")
+        print(
+            f"120×40 at 4 pictures a second: {slow / 1000:.0f} kB/s, {slow / usual:.2f}× of 8, "
+            f"{share * 100:.0f} % of a core"
+        )
         checked = key_seconds(folder)
         unchecked = key_seconds(folder, "--unchecked", "--fps", "25")
         steady = key_seconds(folder, "--fps", "25")

@@ -7,12 +7,15 @@ import fcntl
 import os
 import re
 import select
+import signal
 import struct
 import termios
 import time
 import tty
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import FrameType
+from typing import Any, Self
 
 from accuracy_tui.player.colours import NO_COLOUR, PALETTE, TRUE_COLOUR
 
@@ -51,31 +54,76 @@ def colours_of(environ: Mapping[str, str]) -> str:
 
 
 def ask(descriptor: int, environ: Mapping[str, str]) -> Abilities:
-    """Asks the terminal behind ``descriptor``; what it doesn't answer in time it doesn't have.
+    """Asks the terminal behind ``descriptor``; what it doesn't answer in time it doesn't have."""
+    with Question(descriptor, environ) as question:
+        return question.answer()
 
-    Keys typed meanwhile stay what they were only up to the answer: so ask before anything invites typing.
+
+class Question:
+    """What the terminal is asked; it may answer while something else is done. A context manager.
+
+    Until it is left the terminal shows nothing that is typed, and what is typed before the answer is lost: so
+    ask before anything invites typing. A signal that ends the process leaves the terminal as it was. Used on the
+    main thread.
     """
-    colours = colours_of(environ)
-    cell = _cell_size(descriptor)
-    answer = b""
-    with contextlib.suppress(termios.error, OSError):
-        before = termios.tcgetattr(descriptor)
-        try:
-            tty.setraw(descriptor, termios.TCSANOW)
-            os.write(descriptor, _QUESTION)
-            deadline = time.monotonic() + ANSWER_SECONDS
-            while not _DEVICE.search(answer) and (left := deadline - time.monotonic()) > 0:
-                if select.select([descriptor], [], [], left)[0]:
-                    answer += os.read(descriptor, 1024)
-        finally:
-            termios.tcsetattr(descriptor, termios.TCSANOW, before)
-    device = _DEVICE.search(answer)
-    return Abilities(
-        colours=colours,
-        kitty=b"\x1b_Gi=31;OK" in answer,
-        sixel=device is not None and b"4" in device[1].split(b";"),
-        cell=cell,
-    )
+
+    def __init__(self, descriptor: int, environ: Mapping[str, str]) -> None:
+        self._descriptor = descriptor
+        self._environ = environ
+        self._before: list[Any] | None = None
+        self._handlers: dict[int, Any] = {}
+        self._deadline = 0.0
+
+    def __enter__(self) -> Self:
+        with contextlib.suppress(termios.error, OSError):
+            self._before = termios.tcgetattr(self._descriptor)
+            for number in (signal.SIGTERM, signal.SIGHUP):
+                if signal.getsignal(number) == signal.SIG_DFL:
+                    self._handlers[number] = signal.signal(number, self._end)
+            tty.setcbreak(self._descriptor, termios.TCSANOW)  # Ctrl-C stays what it is
+            os.write(self._descriptor, _QUESTION)
+            self._deadline = time.monotonic() + ANSWER_SECONDS
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._restore()
+
+    def answer(self) -> Abilities:
+        """What the terminal has said by now, or says before its time is over."""
+        answer = self._read() if self._before is not None else b""
+        self._restore()
+        device = _DEVICE.search(answer)
+        return Abilities(
+            colours=colours_of(self._environ),
+            kitty=b"\x1b_Gi=31;OK" in answer,
+            sixel=device is not None and b"4" in device[1].split(b";"),
+            cell=_cell_size(self._descriptor),
+        )
+
+    def _read(self) -> bytes:
+        answer = b""
+        with contextlib.suppress(OSError):
+            while not _DEVICE.search(answer):
+                left = max(0.0, self._deadline - time.monotonic())
+                if not select.select([self._descriptor], [], [], left)[0]:
+                    break
+                found = os.read(self._descriptor, 1024)
+                if not found:  # hung up
+                    break
+                answer += found
+        return answer
+
+    def _restore(self) -> None:
+        before, self._before = self._before, None
+        if before is not None:
+            with contextlib.suppress(termios.error, OSError):
+                termios.tcsetattr(self._descriptor, termios.TCSANOW, before)
+        while self._handlers:
+            signal.signal(*self._handlers.popitem())
+
+    def _end(self, number: int, _frame: FrameType | None) -> None:
+        self._restore()
+        os.kill(os.getpid(), number)
 
 
 def _cell_size(descriptor: int) -> tuple[int, int]:

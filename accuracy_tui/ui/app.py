@@ -369,13 +369,14 @@ class ConsoleApp(App[int]):
         self.exit(128 + number)
 
 
-def run_console(session: LiveSession, worker: PassWorker, options: ConsoleOptions) -> int:
+def run_console(
+    session: LiveSession, worker: PassWorker, options: ConsoleOptions, abilities: Abilities | None = None
+) -> int:
     """Shows the console until the user leaves; the exit status."""
-    from accuracy_tui.player.abilities import ask
     from accuracy_tui.ui.ending import Ending
 
     keyboard = sys.stdin.fileno()
-    app = ConsoleApp(session, worker, options, abilities=ask(keyboard, os.environ))
+    app = ConsoleApp(session, worker, options, abilities=abilities)
     with Ending(keyboard, app.close_all) as ending:
         app.ending = ending
         try:

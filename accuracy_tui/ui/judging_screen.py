@@ -127,6 +127,7 @@ class JudgingScreen(Screen[None]):
         yield Static(id="keys", classes="line")
 
     def on_mount(self) -> None:
+        self._take_pictures()  # of a player that an earlier round has opened
         self._show_current()
 
     def on_unmount(self) -> None:
@@ -296,11 +297,15 @@ class JudgingScreen(Screen[None]):
         if error is not None:
             self._route_failed(route, error)
             return
-        desk = self.console.desk
-        source = desk.player
         self._take_terminal()
-        self.query_one(PictureView).attach(source if desk.route == "inline" else None)  # type: ignore[arg-type]
+        self._take_pictures()
         self._draw_loop()
+
+    def _take_pictures(self) -> None:
+        """Where the console draws the clips, draws those of the player there is."""
+        desk = self.console.desk
+        source = desk.player if desk.route == "inline" else None
+        self.query_one(PictureView).attach(source)  # type: ignore[arg-type]
 
     def _route_failed(self, route: str, error: PlayerError) -> None:
         self._say(self.console.desk.give_up(route, error))
