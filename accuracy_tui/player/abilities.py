@@ -63,7 +63,7 @@ class Question:
     """What the terminal is asked; it may answer while something else is done. A context manager.
 
     Until it is left the terminal shows nothing that is typed, and what is typed before the answer is lost: so
-    ask before anything invites typing. A signal that ends the process leaves the terminal as it was. Used on the
+    ask before anything invites typing. A signal that ends the process leaves the terminal as it was. For the
     main thread.
     """
 
