@@ -42,12 +42,17 @@ class JudgingRound:
         self._supply = supply
         self._blind = blind
         self._past: set[PoolItem] = set()  # judged or skipped in this round
+        self._judged: set[PoolItem] = set()
         self._asks: list[Ask] = []
         self.current: Ask | None = None
-        self.judged = 0
         self.skipped = 0
         self._renew(None)
         self.current = self._asks[0] if self._asks else None
+
+    @property
+    def judged(self) -> int:
+        """How many were judged in this round."""
+        return len(self._judged)
 
     @property
     def upcoming(self) -> Ask | None:
@@ -61,7 +66,8 @@ class JudgingRound:
 
     def answer(self) -> None:
         """The current one was judged; on to the next."""
-        self.judged += 1
+        if self.current is not None:
+            self._judged.add(self.current.item)
         self._advance()
 
     def skip(self) -> None:
@@ -77,9 +83,8 @@ class JudgingRound:
 
     def undone(self, item: PoolItem) -> None:
         """A verdict was taken back: that window is asked about now, whatever round it was given in."""
-        if item in self._past:
-            self._past.discard(item)
-            self.judged -= 1
+        self._past.discard(item)
+        self._judged.discard(item)
         self._renew(item.query)
         found = next((ask for ask in self._asks if ask.item == item), None)
         if found is None:

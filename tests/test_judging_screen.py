@@ -6,8 +6,10 @@ import pytest
 
 from accuracy_tui.benchmark import Query
 from accuracy_tui.console_options import ConsoleOptions
+from accuracy_tui.judging_round import Ask, JudgingRound
 from accuracy_tui.judgments import Judgments
 from accuracy_tui.player.clip_player import Control
+from accuracy_tui.pool import PoolItem
 from accuracy_tui.ui.filmstrip import Filmstrip
 from accuracy_tui.ui.grid_screen import GridScreen
 from accuracy_tui.ui.help_screen import HelpScreen
@@ -215,6 +217,27 @@ def test_pictures_are_drawn_and_counted(session, players, clock):
         assert console.app.screen.query_one(PictureView).pictures_drawn >= 1
 
     drive_console(session, judging(act, clock))
+
+
+def test_the_next_rounds_draw_too(session, players, clock):
+    async def act(console):
+        await console.press("q", "down", "enter")
+        assert console.shows("road")
+        assert console.app.screen.query_one(PictureView).pictures_drawn >= 1
+        assert len(players.opened) == 1
+
+    drive_console(session, judging(act, clock))
+
+
+def test_a_long_file_name_leaves_room_for_times_and_ranks(session, players):
+    long = PoolItem(VAN.text, window(0, footage="x" * 250 + ".mp4"))
+
+    async def act(console):
+        console.app.open_judging(JudgingRound(lambda _: [Ask(long)]), None)
+        await console.settle()
+        assert console.shows("x.mp4 0:00.0–0:10.0 · returned by no model any more")
+
+    drive_console(session, act)
 
 
 def test_keys_in_the_players_window_judge_too(session, players, clock, tmp_path):

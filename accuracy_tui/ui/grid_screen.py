@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, ClassVar, cast
 
+from rich.cells import cell_len
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.content import Content
@@ -140,8 +141,8 @@ class GridScreen(Screen[None]):
         width = max(10, self.size.width - 2)
         right = one_line(right, max(10, width // 2))
         name = "accuracy-tui  "
-        text = one_line(left, max(0, width - len(name) - len(right) - 2))
-        gap = " " * max(1, width - len(name) - len(text) - len(right))
+        text = one_line(left, max(0, width - len(name) - cell_len(right) - 2))
+        gap = " " * max(1, width - len(name) - cell_len(text) - cell_len(right))
         self.query_one("#title", Static).update(
             Content.assemble((name, "bold"), text, gap, (right, "$text-muted")),
             layout=False,
@@ -215,7 +216,7 @@ class GridScreen(Screen[None]):
     def _tick(self) -> None:
         states = self.console.session.passes.values()
         if any(isinstance(state, Loading) for state in states):
-            self.grid.passes_changed()
+            self.passes_changed()
         if self._said and time.monotonic() >= self._said_until:
             self._said = ""
             self._show_said()

@@ -32,6 +32,7 @@ from accuracy_tui.player.clip_player import (
 )
 from accuracy_tui.pool import PoolItem
 from accuracy_tui.ui.filmstrip import Filmstrip
+from accuracy_tui.ui.grid_lines import middle_cut
 from accuracy_tui.ui.keys import JUDGING, bindings
 from accuracy_tui.ui.picture_view import PictureView
 from accuracy_tui.ui.safe_text import one_line, plain
@@ -100,6 +101,7 @@ class JudgingScreen(Screen[None]):
         self._answered_at = 0.0
         self._position: Position | None = None
         self._command = ""
+        self._excused = False
 
     @property
     def console(self) -> ConsoleApp:
@@ -181,6 +183,7 @@ class JudgingScreen(Screen[None]):
         """Judging goes on without the picture."""
         self._seen_at = self._now()
         self._say(why)
+        self._excused = True
         self._picture_text(self._command)
 
     def _picture_text(self, text: str) -> None:
@@ -209,7 +212,9 @@ class JudgingScreen(Screen[None]):
         state = ""
         if verdict.value is not None:
             state = f" · judged {said(verdict.value)}{' by implication' if verdict.implied else ''}"
-        where = f"{describe(ask.item.window)}{state}"
+        window = ask.item.window
+        name = middle_cut(window.footage, max(12, self.size.width // 3))  # the times and ranks have to fit
+        where = f"{name} {clock(window.start)}–{clock(window.end)}{state}"
         if self.console.options.blind:
             return where
         return f"{where} · {place_line(self.console.session, ask.item, self._model)}"
@@ -248,6 +253,7 @@ class JudgingScreen(Screen[None]):
         )
 
     def _say(self, text: str) -> None:
+        self._excused = False
         self.query_one("#said", Static).update(plain(one_line(text, max(10, self.size.width - 2))))
 
     def on_resize(self) -> None:
@@ -268,6 +274,8 @@ class JudgingScreen(Screen[None]):
             return
         if isinstance(event, Shown):
             self._seen_at = self._now()
+            if self._excused:  # it does play
+                self._say("")
             self._picture_text("" if self.console.desk.route == "inline" else self.console.desk.route_line)
             self._prefetch()
         elif isinstance(event, Position):
