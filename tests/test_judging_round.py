@@ -144,6 +144,18 @@ def test_every_verdict_is_weighed_anew(session):
     assert asks.current.item.query == "van" and asks.current.item != first
 
 
+def test_a_verdict_of_before_taken_back_was_not_judged_here(session):
+    first, second = PoolItem("van", window(0)), PoolItem("van", window(1))
+    for item in (second, first):
+        session.put(*item, True)
+    asks = cell_round(session, "a", "van")
+    assert asks.current.item == first
+    asks.skip()
+    session.undo()
+    asks.undone(first)
+    assert (asks.judged, asks.current.item) == (0, first)
+
+
 def test_blind_the_order_within_a_query_says_nothing(session):
     plain = list(starts(pool_round(session)))
     orders = {tuple(starts(pool_round(session, blind=str(seed)))) for seed in range(20)}
