@@ -96,7 +96,7 @@ class ClipProcess:
             self._socket.shutdown(socket.SHUT_RDWR)
         self._socket.close()
         with contextlib.suppress(subprocess.TimeoutExpired):
-            self.process.wait(0.5)
+            self.process.wait(2.0)  # gone at once, unless the machine is very busy
 
     def _wait_until_ready(self) -> str:
         try:
