@@ -271,6 +271,22 @@ def test_a_pass_fills_its_cells_as_queries_come(session):
     drive_console(session, act)
 
 
+def test_seconds_of_loading_are_the_same_above_and_below(session):
+    async def act(console):
+        await console.press("l", "l")
+        console.worker.on_event(ModelProgress("c", passes.Loading()))
+        await console.until(lambda: sum("loading 1" in line for line in console.lines()) == 2)
+
+    drive_console(session, act)
+
+
+def test_wide_characters_leave_the_title_its_end(session):
+    async def act(console):
+        assert console.lines()[0].endswith("judged 0/11 · clips: inline")
+
+    drive_console(session, act, state=ConsoleState(filter="車" * 40))
+
+
 def test_a_failed_pass_says_why(session):
     async def act(console):
         console.worker.on_event(ModelFailed("c", "no key: [bold]set\x1b[31m KEY"))

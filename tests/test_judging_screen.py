@@ -349,6 +349,7 @@ def test_footage_that_is_not_there_yet_arrives(session, players, clock, tmp_path
         worker.read_footage()
         await console.settle()
         assert players.last.clip is not None
+        assert not console.shows("not played:")
 
     drive_console(session, judging(act, clock), worker=worker)
 
