@@ -3,6 +3,7 @@
 import contextlib
 import os
 import pty
+import select
 import signal
 import subprocess
 import sys
@@ -72,6 +73,14 @@ def test_a_question_that_nobody_waits_for_leaves_the_terminal_as_it_was(terminal
         raise RuntimeError
     assert termios.tcgetattr(theirs) == before
     assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+
+
+def test_an_answer_that_nobody_waits_for_does_not_land_on_the_shells_line(terminal):
+    ours, theirs = terminal
+    with pytest.raises(RuntimeError), Question(theirs, {}):
+        os.write(ours, PLAIN)
+        raise RuntimeError
+    assert select.select([theirs], [], [], 0)[0] == []
 
 
 def test_what_is_no_terminal_is_not_read():

@@ -86,6 +86,8 @@ class Question:
         return self
 
     def __exit__(self, *_: object) -> None:
+        if self._before is not None:  # what nobody waited for is not to land on the shell's line
+            self._read()
         self._restore()
 
     def answer(self) -> Abilities:
