@@ -19,6 +19,9 @@ START_SECONDS = 10.0
 
 INSTALL = "install libmpv (Debian, Ubuntu: apt install libmpv2; macOS: brew install mpv)"
 
+_FEW_ARENAS = {"MALLOC_ARENA_MAX": "2"}
+"""mpv decodes every clip on new threads: with glibc's usual heap for each the child grows by hundreds of MB."""
+
 OnMessage = Callable[[dict[str, Any]], None]
 
 
@@ -66,7 +69,7 @@ class ClipProcess:
                     stdin=subprocess.DEVNULL,
                     stdout=self._log if stdout is None else stdout,
                     stderr=self._log,
-                    env=dict(environ),
+                    env={**_FEW_ARENAS, **environ},
                     start_new_session=True,  # what the terminal sends is for the console
                 )
             except OSError as error:
