@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, NamedTuple, Self
 
@@ -90,6 +91,7 @@ class LiveSession:
         self.queries = _grouped(benchmark.queries)
         self.footages: Mapping[str, Footage] = {}
         """By name; empty until they are read."""
+        self._as_read: dict[str, tuple[int, int] | None] = {}
         self.footage_line: str | None = None
         """What is being read, or why nothing can be played; None when all is well or nothing was asked."""
         self.judgments: Judgments | None = None
@@ -148,6 +150,15 @@ class LiveSession:
     def look(self, query: str, window: Window) -> Verdict:
         """What is known of a window for a query."""
         return UNJUDGED if self.judgments is None else self.judgments.look(query, window)
+
+    def why_not_played(self, name: str) -> str | None:
+        """Why windows of this footage can't be played, as far as that is known here."""
+        if name not in self.footages:
+            return self.footage_line or "its footage is not among the benchmark's"
+        now, before = _state(self.footages[name].path), self._as_read[name]
+        if now is None or before is None or now == before:  # one that is gone the player tells of
+            return None
+        return f"{printable(name)} is another file than the one that was read; start the console again"
 
     # Verdicts
 
@@ -383,6 +394,7 @@ class LiveSession:
     def _take_footage(self, event: FootageRead) -> Change:
         self.footage_line = None
         self.footages = {footage.name: footage for footage in event.footages}
+        self._as_read = {footage.name: _state(footage.path) for footage in event.footages}
         self.notes += [f"left out: {line}" for line in event.skipped]
         watched = as_run_footage(event.footages)
         known = {(item.name, item.fingerprint) for item in watched}
@@ -471,6 +483,15 @@ class LiveSession:
 
     def _seconds(self, model: str) -> float:
         return time.monotonic() - self._began.get(model, time.monotonic())
+
+
+def _state(path: Path) -> tuple[int, int] | None:
+    """Changes when a file's content does; None without the file."""
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_size, status.st_mtime_ns
 
 
 def _grouped(queries: Iterable[Query]) -> tuple[Query, ...]:

@@ -21,7 +21,8 @@ from accuracy_tui.run_events import RunnerEvent as RunnerEvent
 from accuracy_tui.runs import Run, RunQuery, load_run, run_file_name, save_run
 from accuracy_tui.session import as_run_footage
 from sentrysearch import embedders
-from sentrysearch.errors import BadInput, Cancelled, EmbedderFailed, SentrySearchError
+from sentrysearch.errors import BadInput, Cancelled, EmbedderFailed, FootageError, SentrySearchError
+from sentrysearch.footage import fingerprint
 from sentrysearch.locations import collections_folder
 from sentrysearch.passes import Finished, Loading, Searched, embedder_pass
 from sentrysearch.store import Collection, CollectionIdentity
@@ -128,6 +129,9 @@ def _pass(
         groups = {known.query: known.group for known in saved.queries} | groups
     searched: dict[str, RunQuery] = {}
     timings: dict[str, float] = {}
+    embeds = any(window not in collection for window in windows)
+    if embeds:
+        _check_unchanged(job.footages)
     events = embedder_pass(embedder, job.footages, windows, list(groups), collection, k=k, cancel=cancel)
     with closing(events):
         for event in events:
@@ -138,6 +142,8 @@ def _pass(
             elif isinstance(event, Finished):
                 timings = event.timings.as_dict()
             yield ModelProgress(embedder.name, event)
+    if embeds:
+        _check_unchanged(job.footages)
     found = tuple(searched.values())
     if base is not None:
         run = dataclasses.replace(base, queries=(*base.queries, *found))
@@ -154,6 +160,19 @@ def _pass(
             queries=found,
         )
     yield ModelFinished(embedder.name, run, save_run(run, job.runs))
+
+
+def _check_unchanged(footages: Sequence[Footage]) -> None:
+    """A run says which files it was made on; a file replaced since it was read would make that untrue."""
+    for footage in footages:
+        try:
+            now = fingerprint(footage.path)
+        except FootageError:  # what can't be read any more the pass tells
+            continue
+        if now != footage.fingerprint:
+            raise FootageError(
+                "is another file than the one that was read", where=footage.name, hint="start again"
+            )
 
 
 def _options(embedder: Embedder) -> dict[str, int]:

@@ -354,6 +354,21 @@ def test_footage_that_is_not_there_yet_arrives(session, players, clock, tmp_path
     drive_console(session, judging(act, clock), worker=worker)
 
 
+def test_footage_replaced_meanwhile_is_not_played(session, players, clock, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    clip = tmp_path / "clip.mp4"
+    clip.write_bytes(b"as it was read")
+
+    async def act(console):
+        assert players.last.clip is not None
+        clip.write_bytes(b"another")
+        await console.press("]", "]")
+        assert console.shows("not played: clip.mp4 is another file than the one that was read")
+        assert not console.shows("mpv --start") and players.last.asked[-1] == ("hide", None)
+
+    drive_console(session, judging(act, clock))
+
+
 def test_a_verdict_that_cannot_be_recorded_is_not_acknowledged(
     session, players, clock, monkeypatch, tmp_path
 ):

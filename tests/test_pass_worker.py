@@ -303,6 +303,17 @@ def test_footage_that_is_missing_is_said_and_found_at_the_next_try(benchmark, pa
     reported.of(ModelFinished, "test/colour")
 
 
+def test_footage_replaced_since_it_was_read_is_not_taken_for_what_it_was(benchmark, passes):
+    worker, reported = passes
+    worker.read_footage()
+    reported.of(FootageRead)
+    write_clip(benchmark.footage[0].path, seconds=10, fps=5, size=(64, 64))
+    worker.start(["test/colour"])
+    reason = reported.of(ModelFailed, "test/colour").reason
+    assert reason == "clip.mp4: is another file than the one that was read; start again"
+    assert not list(benchmark.runs.glob("*.json"))
+
+
 def test_runs_that_cannot_be_saved_are_said_before_the_pass(benchmark, passes):
     worker, reported = passes
     benchmark.runs.write_text("in the way")

@@ -153,8 +153,10 @@ class JudgingScreen(Screen[None]):
         self._draw()
         self.query_one(Filmstrip).clear()
         if clip is None:
-            where = self.console.session.footage_line or "its footage is not among the benchmark's"
-            self._cannot_show(f"not played: {where}")
+            why = self.console.session.why_not_played(ask.item.window.footage)
+            self._command = ""
+            self.console.desk.hide()  # what was shown before it isn't this
+            self._cannot_show(f"not played: {why}")
             return
         self._command = printable(play_command(clip.footage, clip.window))
         desk = self.console.desk
@@ -166,10 +168,10 @@ class JudgingScreen(Screen[None]):
             self._take_terminal()
 
     def _make(self, ask: Ask) -> Clip | None:
-        footage = self.console.session.footages.get(ask.item.window.footage)
-        if footage is None:
+        session, name = self.console.session, ask.item.window.footage
+        if session.why_not_played(name) is not None:
             return None
-        return Clip(footage, ask.item.window, ask.item.query)
+        return Clip(session.footages[name], ask.item.window, ask.item.query)
 
     def _prefetch(self) -> None:
         upcoming = self.asks.upcoming
