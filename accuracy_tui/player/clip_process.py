@@ -20,7 +20,7 @@ START_SECONDS = 10.0
 INSTALL = "install libmpv (Debian, Ubuntu: apt install libmpv2; macOS: brew install mpv)"
 
 _FEW_ARENAS = {"MALLOC_ARENA_MAX": "2"}
-"""mpv decodes every clip on new threads: with a heap for each, as glibc has it, the child grows and grows."""
+"""mpv decodes every clip on new threads: with a heap of glibc's for each it grows by hundreds of MB."""
 
 OnMessage = Callable[[dict[str, Any]], None]
 
