@@ -217,10 +217,13 @@ class AvDeck:
 
     def _take(self, shot: Shot, picture: Decoded, scalers: Scalers) -> None:
         """A picture is due."""
-        self._time = max(picture.time, self._bounds(shot)[0])
-        if not self.ready:
-            self.ready = True
-            self._child.work.put(("ready", self, shot))
+        with self._changed:
+            if self.shot is not shot:  # another was asked for while this one was decoded
+                return
+            self._time = max(picture.time, self._bounds(shot)[0])
+            if not self.ready:
+                self.ready = True
+                self._child.work.put(("ready", self, shot))
         if self._paused or time.monotonic() - self._sent >= 1 / self._pictures.fps - 0.005:
             self._draw(shot, picture, scalers)
 

@@ -106,6 +106,8 @@ class Child:
                         self.send(event="failed", clip=rest[0]["clip"], reason=str(error))
             elif kind == "ready":
                 self._ready(*rest)
+            elif kind == "mpv":
+                rest[0].heard(*rest[1:])
             elif kind == "failed":
                 deck, shot, reason = rest
                 if deck.shot is shot:
@@ -198,7 +200,10 @@ class MpvDeck:
         self.around = False
         self.exchanged: Shot | None = None
         self._paused = False
-        self._loading: Shot | None = None
+        self._loading: int | None = None
+        """mpv's number of the file asked for last, until its first picture is up."""
+        self._begun: int | None = None
+        """Its number of the file that it began last."""
         self._renderer = None if pictures is None else _Renderer(self, pictures)
         if pictures is None:
             self.mpv.command("keybind", "CLOSE_WIN", "stop")
@@ -239,7 +244,7 @@ class MpvDeck:
         player["ab-loop-a"] = player["ab-loop-b"] = "no"  # the clip before this one isn't to jump
         player["pause"] = True
         player["start"] = str(seconds)
-        player.command("loadfile", os.fsencode(shot.path), "replace")
+        self._loading = player.command("loadfile", os.fsencode(shot.path), "replace")["playlist_entry_id"]
 
     def play(self, shot: Shot) -> None:
         """What was loaded for later is to be seen now."""
@@ -300,7 +305,7 @@ class MpvDeck:
         self.mpv.command("seek", str(seconds), "absolute+exact")
 
     def hide(self) -> None:
-        self.shot, self.ready, self.exchanged = None, False, None
+        self.shot, self.ready, self.exchanged, self._loading = None, False, None, None
         self.mpv.command("stop")
 
     def resize(self, width: int, height: int) -> None:
@@ -342,22 +347,33 @@ class MpvDeck:
         if seconds is not None:
             self._child.work.put(("position", self))
 
+    def heard(self, kind: str, number: int, error: int) -> None:
+        """What became of a file, in the order in which it did; of one asked for earlier it means nothing."""
+        import mpv
+
+        if kind == "begun":
+            self._begun = number
+        elif self._loading is None or self._loading != (number if kind == "ended" else self._begun):
+            return
+        elif kind == "pictured":
+            self._loading = None
+            self._child.work.put(("ready", self, self.shot))
+        elif error:
+            self._loading = None
+            reason = ": ".join([mpv._mpv_error_string(error).decode(), *self._complaints[:1]])
+            self._child.work.put(("failed", self, self.shot, reason))
+
     def _event(self, event: Any) -> None:
-        """On mpv's event thread."""
+        """On mpv's event thread, which can be ahead of or behind what was asked: told in the queue of work."""
         import mpv
 
         kind = event.event_id.value
         if kind == mpv.MpvEventID.START_FILE:
-            self._loading = self.shot
-        elif kind == mpv.MpvEventID.PLAYBACK_RESTART and self._loading is not None:
-            shot, self._loading = self._loading, None
-            self._child.work.put(("ready", self, shot))
-        elif kind == mpv.MpvEventID.END_FILE and self._loading is not None:
-            code = event.data.error
-            if code:
-                shot, self._loading = self._loading, None
-                reasons = [mpv._mpv_error_string(code).decode(), *self._complaints[:1]]
-                self._child.work.put(("failed", self, shot, ": ".join(reasons)))
+            self._child.work.put(("mpv", self, "begun", event.data.playlist_entry_id, 0))
+        elif kind == mpv.MpvEventID.PLAYBACK_RESTART:
+            self._child.work.put(("mpv", self, "pictured", 0, 0))
+        elif kind == mpv.MpvEventID.END_FILE:
+            self._child.work.put(("mpv", self, "ended", event.data.playlist_entry_id, event.data.error))
         elif kind == mpv.MpvEventID.CLIENT_MESSAGE:
             words = [bytes(word).decode(errors="replace") for word in event.data.args]
             if words[:1] == ["judged"]:
