@@ -7,14 +7,14 @@ order that depends on the verdicts, and verdicts that came from elsewhere, are f
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple, TypeAlias
 
 from accuracy_tui.benchmark import FLOOR
 from accuracy_tui.grid import State
-from accuracy_tui.judging_order import JudgingOrder
+from accuracy_tui.judging_order import JudgingOrder, Suggestion
 from accuracy_tui.live import LiveSession
-from accuracy_tui.pool import PoolItem
+from accuracy_tui.pool import Found, PoolItem
 
 
 class Ask(NamedTuple):
@@ -25,7 +25,10 @@ class Ask(NamedTuple):
     """Why this one; "" where the order is just that of the table."""
 
 
-Supply = Callable[[str | None], Iterable[Ask]]
+Asked: TypeAlias = Ask | Suggestion
+"""Both say which item and why; the words of a suggestion are made only when they are read."""
+
+Supply: TypeAlias = Callable[[str | None], Iterable[Asked]]
 """What there is to judge now, in order, given the query that was judged last."""
 
 
@@ -43,8 +46,9 @@ class JudgingRound:
         self._blind = blind
         self._past: set[PoolItem] = set()  # judged or skipped in this round
         self._judged: set[PoolItem] = set()
-        self._asks: list[Ask] = []
-        self.current: Ask | None = None
+        self._asks: list[Asked] = []
+        self._digests: dict[PoolItem, bytes] = {}  # what a blind order goes by
+        self.current: Asked | None = None
         self.skipped = 0
         self._renew(None)
         self.current = self._asks[0] if self._asks else None
@@ -55,7 +59,7 @@ class JudgingRound:
         return len(self._judged)
 
     @property
-    def upcoming(self) -> Ask | None:
+    def upcoming(self) -> Asked | None:
         """What comes after the current one, unless a verdict changes the order."""
         return self._after(self.current)
 
@@ -108,7 +112,7 @@ class JudgingRound:
         # What was made ready is shown next, unless it is no longer asked about.
         self.current = following if still else self._after(self.current)
 
-    def _after(self, ask: Ask | None) -> Ask | None:
+    def _after(self, ask: Asked | None) -> Asked | None:
         place = self._place(ask)
         start = 0 if place is None else place + 1
         for other in [*self._asks[start:], *self._asks[:start]]:
@@ -116,25 +120,61 @@ class JudgingRound:
                 return other
         return None
 
-    def _place(self, ask: Ask | None) -> int | None:
+    def _place(self, ask: Asked | None) -> int | None:
         if ask is None:
             return None
         return next((place for place, other in enumerate(self._asks) if other.item == ask.item), None)
 
     def _renew(self, query: str | None) -> None:
         asks = list(self._supply(query))
-        self._asks = asks if self._blind is None else _shuffled(asks, self._blind)
+        self._asks = asks if self._blind is None else self._shuffled(asks, self._blind)
+
+    def _shuffled(self, asks: Sequence[Asked], seed: str) -> list[Asked]:
+        """Within each query by a hash, so that it is the same order each time; queries stay in order."""
+        queries: dict[str, list[Asked]] = {}
+        for ask in asks:
+            queries.setdefault(ask.item.query, []).append(ask)
+            if ask.item not in self._digests:
+                text = f"{seed}\n{ask.item.query}\n{ask.item.window}"
+                self._digests[ask.item] = hashlib.sha256(text.encode()).digest()
+        return [ask for of in queries.values() for ask in sorted(of, key=lambda ask: self._digests[ask.item])]
 
 
-def _shuffled(asks: Sequence[Ask], seed: str) -> list[Ask]:
-    """Within each query by a hash, so that it is the same order each time; queries stay where they are."""
-    queries = {query: place for place, query in enumerate(dict.fromkeys(ask.item.query for ask in asks))}
+class _Unjudged:
+    """The pool's unjudged items by query. Only queries whose verdicts or hits changed are gone through again:
+    to look up the whole pool after every verdict would keep the next clip waiting."""
 
-    def key(ask: Ask) -> tuple[int, bytes]:
-        text = f"{seed}\n{ask.item.query}\n{ask.item.window}"
-        return queries[ask.item.query], hashlib.sha256(text.encode()).digest()
+    def __init__(self, session: LiveSession, why: str = "") -> None:
+        self._session = session
+        self._why = why
+        self._pool: Mapping[PoolItem, Found] | None = None
+        self._items: dict[str, list[PoolItem]] = {}
+        self._known: dict[str, tuple[tuple[bytes, ...], list[Ask]]] = {}
 
-    return sorted(asks, key=key)
+    def of(self, queries: Iterable[str] | None = None) -> list[Ask]:
+        """Those of these queries, in this order; None for all, in the pool's."""
+        pool, grid = self._session.pool(), self._session.grid
+        if pool is not self._pool:
+            self._pool, self._items = pool, {}
+            self._known.clear()
+            for item in pool:
+                self._items.setdefault(item.query, []).append(item)
+        texts = [query.text for query in grid.queries]
+        rows = [grid.outcomes(model) for model in grid.models]
+        outcomes = dict(zip(texts, zip(*rows, strict=True), strict=False))
+        asks: list[Ask] = []
+        for query in self._items if queries is None else queries:
+            now = outcomes.get(query, ())
+            known = self._known.get(query)
+            if known is None or known[0] != now:
+                known = self._known[query] = now, self._look_up(query)
+            asks += known[1]
+        return asks
+
+    def _look_up(self, query: str) -> list[Ask]:
+        look = self._session.look
+        items = self._items.get(query, ())
+        return [Ask(item, self._why) for item in items if look(*item).value is None]
 
 
 def cell_round(session: LiveSession, model: str, query: str, *, blind: str | None = None) -> JudgingRound:
@@ -159,15 +199,8 @@ def pool_round(
         queries: those to judge, in this order; None for all.
     """
 
-    def supply(_: str | None) -> Iterable[Ask]:
-        asks = [Ask(item) for item in session.pool() if session.look(item.query, item.window).value is None]
-        if queries is None:
-            return asks
-        places = {query: place for place, query in enumerate(queries)}
-        wanted = [ask for ask in asks if ask.item.query in places]
-        return sorted(wanted, key=lambda ask: places[ask.item.query])
-
-    return JudgingRound(supply, blind=blind)
+    unjudged = _Unjudged(session)
+    return JudgingRound(lambda _: unjudged.of(queries), blind=blind)
 
 
 def decisive_round(
@@ -179,13 +212,11 @@ def decisive_round(
         order: the order as it stands, kept up to date by whoever records verdicts.
     """
 
-    def supply(query: str | None) -> Iterable[Ask]:
-        for suggestion in order().suggestions(after=query):
-            yield Ask(suggestion.item, suggestion.why)
-        floor = {query.text for query in session.queries if query.group == FLOOR}
-        for item in session.pool():
-            if item.query in floor and session.look(item.query, item.window).value is None:
-                yield Ask(item, "a floor query: it decides nothing between models")
+    unjudged = _Unjudged(session, "a floor query: it decides nothing between models")
+
+    def supply(query: str | None) -> Iterable[Asked]:
+        floor = [query.text for query in session.queries if query.group == FLOOR]
+        return [*order().suggestions(after=query), *unjudged.of(floor)]
 
     return JudgingRound(supply, blind=blind)
 

@@ -1,5 +1,7 @@
 """A round of judging: what is asked, in which order, and how it goes on."""
 
+from pathlib import Path
+
 import pytest
 
 from accuracy_tui.benchmark import Query
@@ -13,8 +15,9 @@ from accuracy_tui.judging_round import (
     pool_round,
 )
 from accuracy_tui.pool import PoolItem
+from accuracy_tui.run_events import ModelFinished
 from support.grids import open_session
-from support.runs import window
+from support.runs import make_run, window
 
 VAN, BUS, ROAD = Query("van", "fine"), Query("bus", "fine"), Query("road", "floor")
 
@@ -122,6 +125,38 @@ def test_a_judged_cell_is_gone_through_whole(session):
 def test_the_pool_query_by_query(session):
     assert [query for query, _ in starts(pool_round(session))] == ["van", "van", "van", "bus", "road", "road"]
     assert [query for query, _ in starts(pool_round(session, ["road", "bus"]))] == ["road", "road", "bus"]
+
+
+@pytest.mark.parametrize("blind", [None, "seed"])
+def test_the_pool_follows_verdicts_from_elsewhere(session, blind):
+    asks = pool_round(session, blind=blind)
+    first, left = asks.current.item, asks.left
+    session.put("bus", window(2), True)
+    session.put("road", window(3), False)
+    asks.renew()
+    assert (asks.current.item, asks.left) == (first, left - 2)
+    session.undo()
+    asks.renew()
+    assert asks.left == left - 1
+    assert {query for query, _ in starts(asks)} == {"van", "road"}
+
+
+def test_a_verdict_that_implies_others_leaves_fewer_to_ask(tmp_path):
+    wide = window(0)._replace(end=20.0)
+    with open_session(tmp_path, {"a": {VAN: [window(0), wide]}}, [VAN]) as session:
+        asks = pool_round(session)
+        session.put("van", window(0), True)
+        asks.answer()
+        assert (asks.current, asks.judged) == (None, 1)
+
+
+def test_hits_of_a_run_that_arrives_are_asked_too(session):
+    asks = pool_round(session)
+    left = asks.left
+    late = make_run("c", {VAN: [window(8)], BUS: [window(2)], ROAD: [window(9)]})
+    session.apply(ModelFinished("c", late, Path("c.json")))
+    asks.renew()
+    assert asks.left == left + 2
 
 
 def test_what_decides_most_comes_first_and_floor_queries_last(session):
