@@ -137,7 +137,7 @@ async def waited(condition: Callable[[], object]) -> float:
 async def answers(view: PictureView) -> None:
     """What a terminal does that draws at once: says so for every picture."""
     while True:
-        while view._asked:
+        while view.unanswered:
             view.cursor_reported()
         await asyncio.sleep(0.001)
 

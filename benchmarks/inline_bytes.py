@@ -41,9 +41,10 @@ GRID = WindowGrid(10.0, 0.0)
 
 NO_FLOW_CONTROL = """
 import sys
-from accuracy_tui.ui import picture_view
-picture_view.MOST_UNANSWERED = 1_000_000
-picture_view.BYTES_PER_SECOND = 1e12
+from accuracy_tui.player import pacing
+pacing.MOST_UNANSWERED = 1_000_000
+pacing.BYTES_PER_SECOND = 1e12
+pacing.Pacing.most = property(lambda self: pacing.MOST_UNANSWERED)
 from accuracy_tui.cli import main
 main()
 """

@@ -11,10 +11,11 @@ from textual.events import CursorPosition
 
 from accuracy_tui.benchmark import Query
 from accuracy_tui.console_options import ConsoleOptions
+from accuracy_tui.player import pacing
 from accuracy_tui.player.clip_player import Picture
-from accuracy_tui.ui import picture_view
+from accuracy_tui.player.pacing import MOST_UNANSWERED
 from accuracy_tui.ui.judging_screen import JudgingScreen
-from accuracy_tui.ui.picture_view import MOST_UNANSWERED, PictureView
+from accuracy_tui.ui.picture_view import PictureView
 from support.console import drive_console
 from support.console import players as players  # a fixture
 from support.grids import open_session
@@ -52,7 +53,8 @@ def drawn_by(console):
 
 
 def test_at_most_two_pictures_are_on_the_way(session, players, monkeypatch):
-    monkeypatch.setattr(picture_view, "SILENT_SECONDS", 1e6)
+    monkeypatch.setattr(pacing, "SILENT_SECONDS", 1e6)
+    monkeypatch.setattr(pacing, "SLOW_SECONDS", 1e6)
 
     async def act(console):
         await console.press("enter")
@@ -68,8 +70,9 @@ def test_at_most_two_pictures_are_on_the_way(session, players, monkeypatch):
 
 
 def test_a_terminal_that_answers_gets_every_picture(session, players, monkeypatch):
-    monkeypatch.setattr(picture_view, "SILENT_SECONDS", 1e6)
-    monkeypatch.setattr(picture_view, "BYTES_PER_SECOND", 1e12)
+    monkeypatch.setattr(pacing, "SILENT_SECONDS", 1e6)
+    monkeypatch.setattr(pacing, "SLOW_SECONDS", 1e6)
+    monkeypatch.setattr(pacing, "BYTES_PER_SECOND", 1e12)
 
     async def act(console):
         await console.press("enter")
@@ -83,7 +86,7 @@ def test_a_terminal_that_answers_gets_every_picture(session, players, monkeypatc
 
 
 def test_a_terminal_that_never_answers_still_gets_pictures(session, players, monkeypatch):
-    monkeypatch.setattr(picture_view, "SILENT_SECONDS", 0.05)
+    monkeypatch.setattr(pacing, "SILENT_SECONDS", 0.05)
 
     async def act(console):
         await console.press("enter")
@@ -96,7 +99,8 @@ def test_a_terminal_that_never_answers_still_gets_pictures(session, players, mon
 
 
 def test_verdicts_are_taken_while_the_terminal_owes_answers(session, players, monkeypatch):
-    monkeypatch.setattr(picture_view, "SILENT_SECONDS", 1e6)
+    monkeypatch.setattr(pacing, "SILENT_SECONDS", 1e6)
+    monkeypatch.setattr(pacing, "SLOW_SECONDS", 1e6)
 
     async def act(console):
         await console.press("enter")

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import Any, Self
 
-from accuracy_tui.player.colours import NO_COLOUR, PALETTE, TRUE_COLOUR
+from accuracy_tui.player.colours import NO_COLOUR, PALETTE, SIXTEEN, TRUE_COLOUR
 
 ANSWER_SECONDS = 0.4
 """How long a terminal may take to answer; one at the end of a slow line counts as one without pictures."""
@@ -37,6 +37,8 @@ class Abilities:
     sixel: bool = False
     cell: tuple[int, int] = _CELL
     """A cell's width and height in pixels."""
+    quadrants: bool = True
+    """Whether its letters can be trusted to have the quadrant blocks; halves are older."""
 
 
 def colours_of(environ: Mapping[str, str]) -> str:
@@ -48,9 +50,11 @@ def colours_of(environ: Mapping[str, str]) -> str:
     term = environ.get("TERM", "")
     if "direct" in term or "kitty" in term:
         return TRUE_COLOUR
-    return (
-        PALETTE if "256" in term or "TMUX" in environ else NO_COLOUR if term in ("dumb", "vt100") else PALETTE
-    )
+    if "256" in term or "TMUX" in environ:
+        return PALETTE
+    if term in ("dumb", "vt100", "vt220"):
+        return NO_COLOUR
+    return SIXTEEN if term in ("linux", "ansi", "cygwin") or "16color" in term else PALETTE
 
 
 def ask(descriptor: int, environ: Mapping[str, str]) -> Abilities:
@@ -100,6 +104,7 @@ class Question:
             kitty=b"\x1b_Gi=31;OK" in answer,
             sixel=device is not None and b"4" in device[1].split(b";"),
             cell=_cell_size(self._descriptor),
+            quadrants=self._environ.get("TERM") != "linux",  # its fonts have 256 or 512 letters
         )
 
     def _read(self) -> bytes:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from accuracy_tui.player.colours import NO_COLOUR, PALETTE, TRUE_COLOUR
+from accuracy_tui.player.colours import NO_COLOUR, PALETTE, SIXTEEN, TRUE_COLOUR
 
 QUADRANTS = " ▘▝▀▖▌▞▛▗▚▐▜▄▙▟█"
 """By the pixels that have the foreground colour: 1 top left, 2 top right, 4 bottom left, 8 bottom right."""
@@ -24,7 +25,7 @@ class Cells:
     glyph: NDArray[np.uint8]
     """Index into ``QUADRANTS``."""
     foreground: NDArray[np.int32]
-    """0xRRGGBB, or a number of the 256-colour palette; −1 for the terminal's own."""
+    """0xRRGGBB, or a number of the terminal's palette; −1 for the terminal's own."""
     background: NDArray[np.int32]
 
 
@@ -66,6 +67,12 @@ def halves(pixels: NDArray[np.uint8], colours: str = TRUE_COLOUR) -> Cells:
     return Cells(glyph, np.where(glyph == 0, -1, foreground), background)
 
 
+def padded(pixels: NDArray[np.uint8], width: int, height: int) -> NDArray[np.uint8]:
+    """A picture that fills its last cells too: what is missing is like its edge."""
+    down, across = max(0, height - pixels.shape[0]), max(0, width - pixels.shape[1])
+    return np.pad(pixels, ((0, down), (0, across), (0, 0)), mode="edge") if down or across else pixels
+
+
 def encode(cells: Cells, before: Cells | None, row: int, column: int, colours: str = TRUE_COLOUR) -> str:
     """What to write to the terminal so that it shows ``cells``, given that it shows ``before``.
 
@@ -100,29 +107,45 @@ def encode(cells: Cells, before: Cells | None, row: int, column: int, colours: s
 
 def _row(cells: Cells, y: int, first: int, last: int, colours: str) -> str:
     parts: list[str] = []
-    foreground: int | None = None
-    background: int | None = None
+    add = parts.append
+    foreground = background = -2
     glyphs = cells.glyph[y, first:last].tolist()
     fronts = cells.foreground[y, first:last].tolist()
     backs = cells.background[y, first:last].tolist()
     for glyph, front, back in zip(glyphs, fronts, backs, strict=True):
-        codes = []
-        if glyph and front != foreground:
-            codes.append(_sgr(front, 38, colours))
+        new_front = glyph != 0 and front != foreground
+        new_back = glyph != 15 and back != background
+        if new_front:
             foreground = front
-        if glyph != 15 and back != background:
-            codes.append(_sgr(back, 48, colours))
+            if new_back:
+                background = back
+                add(_both(front, back, colours))
+            else:
+                add(_one(front, 38, colours))
+        elif new_back:
             background = back
-        codes = [code for code in codes if code]
-        if codes:
-            parts.append(f"\x1b[{';'.join(codes)}m")
-        parts.append(QUADRANTS[glyph])
+            add(_one(back, 48, colours))
+        add(QUADRANTS[glyph])
     return "".join(parts)
+
+
+@lru_cache(1 << 15)
+def _both(front: int, back: int, colours: str) -> str:
+    codes = [code for code in (_sgr(front, 38, colours), _sgr(back, 48, colours)) if code]
+    return f"\x1b[{';'.join(codes)}m" if codes else ""
+
+
+@lru_cache(1 << 15)
+def _one(colour: int, layer: int, colours: str) -> str:
+    code = _sgr(colour, layer, colours)
+    return f"\x1b[{code}m" if code else ""
 
 
 def _sgr(code: int, layer: int, colours: str) -> str:
     if code < 0 or colours == NO_COLOUR:
         return ""
+    if colours == SIXTEEN:
+        return str(layer - 8 + code if code < 8 else layer + 52 + code - 8)
     if colours == PALETTE:
         return f"{layer};5;{code}"
     return f"{layer};2;{code >> 16};{code >> 8 & 255};{code & 255}"
@@ -131,10 +154,57 @@ def _sgr(code: int, layer: int, colours: str) -> str:
 def _code(values: NDArray[np.float32], colours: str) -> NDArray[np.int32]:
     if colours == PALETTE:
         return _palette(values)
+    if colours == SIXTEEN:
+        return _sixteen(values)
     steps = (1 << _STEPS) - 1
     reduced = np.rint(np.rint(values * (steps / 255)) * (255 / steps)).astype(np.int32)
     code: NDArray[np.int32] = (reduced[..., 0] << 16) | (reduced[..., 1] << 8) | reduced[..., 2]
     return code
+
+
+def rgb(code: int, colours: str) -> tuple[int, int, int]:
+    """What colour a number in ``Cells`` is."""
+    if colours == SIXTEEN:
+        red, green, blue = (int(value) for value in _SIXTEEN[code])
+        return red, green, blue
+    if colours == PALETTE:
+        if code >= 232:
+            grey = 8 + 10 * (code - 232)
+            return grey, grey, grey
+        code -= 16
+        return int(_LEVELS[code // 36]), int(_LEVELS[code // 6 % 6]), int(_LEVELS[code % 6])
+    return code >> 16, code >> 8 & 255, code & 255
+
+
+# As VGA and the Linux console have them; other terminals' differ a little.
+_SIXTEEN = np.array(
+    [
+        *((0, 0, 0), (170, 0, 0), (0, 170, 0), (170, 85, 0), (0, 0, 170), (170, 0, 170), (0, 170, 170)),
+        *((170, 170, 170), (85, 85, 85), (255, 85, 85), (85, 255, 85), (255, 255, 85), (85, 85, 255)),
+        *((255, 85, 255), (85, 255, 255), (255, 255, 255)),
+    ],
+    np.float32,
+)
+
+
+def _sixteen(values: NDArray[np.float32]) -> NDArray[np.int32]:
+    """The nearest of sixteen colours, shades in a pattern: with four greys a street would be one plain."""
+    height, width = values.shape[:2]
+    pattern = np.tile(_BAYER, (height // 4 + 1, width // 4 + 1))[:height, :width, None] - 0.5
+    table = _nearest_of_sixteen()
+    levels = np.clip(np.rint((values + pattern * 64) * (31 / 255)), 0, 31).astype(np.int32)
+    return table[levels[..., 0], levels[..., 1], levels[..., 2]]
+
+
+@lru_cache(1)
+def _nearest_of_sixteen() -> NDArray[np.int32]:
+    """By red, green and blue in 32 levels each."""
+    axis = np.arange(32, dtype=np.float32) * (255 / 31)
+    colours = np.stack(np.meshgrid(axis, axis, axis, indexing="ij"), axis=-1)
+    weights = np.array([0.299, 0.587, 0.114], np.float32)
+    distances = [((colours - colour) ** 2 @ weights) for colour in _SIXTEEN]
+    nearest: NDArray[np.int32] = np.argmin(distances, axis=0).astype(np.int32)
+    return nearest
 
 
 _LEVELS = np.array([0, 95, 135, 175, 215, 255], np.float32)  # of xterm's colour cube

@@ -190,8 +190,9 @@ class MpvDeck:
         self._pictures = pictures
         if pictures is not None:
             # Its software renderer can't turn pictures, and fails an assertion where they are to be turned by
-            # a quarter: they come as they are stored.
-            more = {"sws-scaler": "bilinear", "sws-fast": "yes", "video-rotate": "no"}
+            # a quarter: they come as they are stored. What size they have is for the console to say, whose
+            # pixels needn't be square.
+            more = {"sws-scaler": "bilinear", "sws-fast": "yes", "video-rotate": "no", "keepaspect": "no"}
         else:  # libmpv leaves its window's keys alone unless told
             more = {"input-vo-keyboard": "yes", **more}
         self.mpv = make_mpv("libmpv" if pictures is not None else output, self._complaints, **more)

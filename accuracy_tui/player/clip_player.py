@@ -179,11 +179,11 @@ class PictureSource(ClipPlayer, Protocol):
         """The newest picture; None before the first."""
         ...
 
-    def resize(self, width: int, height: int) -> None:
-        """At most how many pixels a picture should have each way."""
+    def resize(self, width: int, height: int, pixel_shape: float = 1.0) -> None:
+        """How many pixels a picture may have each way, and how wide one is shown over its height."""
         ...
 
-    def filmstrip(self, clip: Clip, count: int, width: int, height: int) -> None:
+    def filmstrip(self, clip: Clip, count: int, width: int, height: int, pixel_shape: float = 1.0) -> None:
         """Asks for so many stills of the window, evenly apart; ``FilmstripReady`` follows."""
         ...
 

@@ -1,3 +1,3 @@
 """How many colours a terminal has."""
 
-TRUE_COLOUR, PALETTE, NO_COLOUR = "truecolor", "256", "none"
+TRUE_COLOUR, PALETTE, SIXTEEN, NO_COLOUR = "truecolor", "256", "16", "none"

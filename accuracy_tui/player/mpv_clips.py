@@ -289,7 +289,7 @@ class InlineClips(_MpvClips):
     def __init__(self, on_event: OnEvent, environ: Mapping[str, str], *, fps: float = 8.0) -> None:
         super().__init__(on_event, environ)
         self._fps = fps
-        self._room = (240, 160)
+        self._room = (240, 160, 1.0)
         self._picture: Picture | None = None
         self._file: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 (closed in close())
         self._file.truncate(_SLOT_BYTES * _SLOTS)
@@ -309,9 +309,9 @@ class InlineClips(_MpvClips):
     def picture(self) -> Picture | None:
         return self._picture
 
-    def resize(self, width: int, height: int) -> None:
+    def resize(self, width: int, height: int, pixel_shape: float = 1.0) -> None:
         with self._mutex:
-            self._room = (max(2, width), max(2, height))
+            self._room = (max(2, width), max(2, height), pixel_shape)
             if self._process is not None and self._shown is not None:
                 size = self._size(*self._shown)
                 self._process.send(do="resize", width=size[0], height=size[1])
@@ -324,12 +324,12 @@ class InlineClips(_MpvClips):
         self._picture = None
         super().show(clip)
 
-    def filmstrip(self, clip: Clip, count: int, width: int, height: int) -> None:
+    def filmstrip(self, clip: Clip, count: int, width: int, height: int, pixel_shape: float = 1.0) -> None:
         def make() -> None:
             from accuracy_tui.player.stills import stills
 
             try:
-                pictures = stills(clip.footage, clip.window, count, width, height)
+                pictures = stills(clip.footage, clip.window, count, width, height, pixel_shape)
             except PlayerError as error:
                 self._on_event(ShowFailed(clip, error))
             else:
@@ -339,8 +339,8 @@ class InlineClips(_MpvClips):
 
     def _size(self, clip: Clip, number: int) -> tuple[int, int]:
         """The largest size of the clip's shape in the room there is, of a picture not yet turned."""
-        width, height = self._room
-        shape = clip.footage.width / max(1, clip.footage.height)
+        width, height, pixel_shape = self._room
+        shape = clip.footage.width / max(1, clip.footage.height) / pixel_shape
         if width / height > shape:
             width = max(2, round(height * shape))
         else:

@@ -15,11 +15,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-def stills(footage: Footage, window: Window, count: int, width: int, height: int) -> list[Picture]:
+def stills(
+    footage: Footage, window: Window, count: int, width: int, height: int, pixel_shape: float = 1.0
+) -> list[Picture]:
     """The pictures in the middle of ``count`` equal parts of a window, in time order.
 
     Args:
         width, height: what each must fit into, in pixels; its shape is kept.
+        pixel_shape: how wide a pixel is shown over its height.
 
     Raises:
         PlayerError: nothing of the window can be decoded.
@@ -29,8 +32,9 @@ def stills(footage: Footage, window: Window, count: int, width: int, height: int
     from sentrysearch.types import Sampling, WindowFrames
 
     def fitted(picture: Decoded) -> NDArray[np.uint8]:
-        scale = min(width / picture.width, height / picture.height)
-        return picture.rgb(max(2, round(picture.width * scale)), max(2, round(picture.height * scale)))
+        across = picture.width / pixel_shape
+        scale = min(width / across, height / picture.height)
+        return picture.rgb(max(2, round(across * scale)), max(2, round(picture.height * scale)))
 
     seconds = max(0.1, window.end - window.start)
     sampling = Sampling(fps=count / seconds, min_frames=1, max_frames=count + 1)

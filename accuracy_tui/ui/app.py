@@ -229,8 +229,9 @@ class ConsoleApp(App[int]):
         """The terminal has drawn what was sent before the question."""
         from accuracy_tui.ui.picture_view import PictureView
 
-        for view in self.screen.query(PictureView):
-            view.cursor_reported()
+        for screen in self.screen_stack:  # it may have been sent before a dialog came in front
+            for view in screen.query(PictureView):
+                view.cursor_reported()
 
     def _tell_judging(self, change: Change) -> None:
         """Something changed that the judging screen didn't do itself."""

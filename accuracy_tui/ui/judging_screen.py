@@ -121,7 +121,7 @@ class JudgingScreen(Screen[None]):
                 fps=self.console.options.fps,
                 abilities=self.console.abilities,
             )
-            yield Filmstrip()
+            yield Filmstrip(self.console.abilities)
         yield Static(id="place", classes="line")
         yield Static(id="loop", classes="line")
         yield Static(id="why", classes="line")

@@ -1,20 +1,24 @@
 """The moving picture: drawn past Textual, straight to the terminal, and never faster than it can take it.
 
-Each picture ends with the question where the cursor is. A terminal answers it after it has drawn what came
-before, so unanswered questions say how far behind a slow line is: with two of them open nothing more is sent,
-and keys are answered at once instead of after seconds of pictures.
+Only what changes from picture to picture is written, and the pace is kept by ``player.pacing``. When Textual
+itself has to draw where the picture is (a dialog has closed, the terminal was another's), it draws the same.
 """
 
 from __future__ import annotations
 
+import asyncio
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+from textual.app import App
 from textual.content import Content
 from textual.geometry import Region
+from textual.strip import Strip
 from textual.timer import Timer
 from textual.widget import Widget
 
+from accuracy_tui.player import pacing
+from accuracy_tui.player.pacing import Pacing
 from accuracy_tui.ui.safe_text import plain
 
 if TYPE_CHECKING:
@@ -22,12 +26,17 @@ if TYPE_CHECKING:
     from accuracy_tui.player.blocks import Cells
     from accuracy_tui.player.clip_player import Picture, PictureSource
 
-MOST_UNANSWERED = 2
-SILENT_SECONDS = 1.0
-"""A terminal that doesn't answer in this time counts as having taken the picture."""
+_BYTES_PER_PIXEL = {"kitty": 0.9, "sixel": 0.75}
+"""Of a street, about."""
 
-BYTES_PER_SECOND = 900_000
-_CURSOR_WHERE = "\x1b[6n"
+
+class Place(NamedTuple):
+    """Where a picture is within the view, in cells."""
+
+    x: int
+    y: int
+    columns: int
+    rows: int
 
 
 class PictureView(Widget):
@@ -50,13 +59,15 @@ class PictureView(Widget):
         self._mode = _mode(pictures, abilities)
         self._colours = abilities.colours if abilities is not None else "truecolor"
         self._cell = abilities.cell if abilities is not None else (8, 16)
-        self._interval = 1 / fps
+        self._fps = fps
+        self._pacing = Pacing(fps)
         self._source: PictureSource | None = None
         self._text: str | None = ""
-        self._before: Cells | None = None
+        self._cells: Cells | None = None
+        """What is on the terminal, in blocks; None where that isn't known."""
+        self._place: Place | None = None
         self._drawn: Picture | None = None
-        self._asked: list[float] = []
-        self._not_before = 0.0
+        self._pixels_shown = False
         self._later: Timer | None = None
         """What draws the picture that has to wait."""
         self.bytes_written = 0
@@ -76,47 +87,84 @@ class PictureView(Widget):
             self.refresh()
         elif self._text:
             self._text = None
-            self._forget()
-            self.refresh()
-            self.call_after_refresh(self.draw)
+            self._begin_anew()
         else:
             self._text = None
 
     def picture_ready(self) -> None:
         """There is a new picture; it is drawn as soon as the line and the clock allow."""
+        if self._text:
+            self.show_text("")
         self._text = None
         self.draw()
 
     @property
+    def unanswered(self) -> int:
+        """Pictures that the terminal has not said to have drawn."""
+        return self._pacing.unanswered
+
+    @property
     def behind(self) -> bool:
         """Whether the terminal has not drawn yet what was sent."""
-        return len(self._asked) >= MOST_UNANSWERED
+        return self._pacing.behind
 
     def cursor_reported(self) -> None:
         """The terminal answered: it has drawn one more picture."""
-        if self._asked:
-            self._asked.pop(0)
+        self._pacing.answered()
         if self._later is not None:  # which reckoned with this answer coming later
             self._waited()
 
     def render(self) -> Content:
         return plain(self._text or "")
 
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """What Textual draws here is what was drawn past it, or nothing while a dialog is in front."""
+        if self._text:
+            return super().render_lines(crop)
+        covered = self.app.screen is not self.screen
+        if covered:
+            self._take_pixels_away()
+        elif self._mode in ("kitty", "sixel"):  # Textual's blanks go over it
+            self._drawn = None
+            self.call_after_refresh(self.draw)
+        return [self._line(y, blank=covered).crop(crop.x, crop.right) for y in crop.line_range]
+
+    def _line(self, y: int, *, blank: bool) -> Strip:
+        style = self.visual_style.rich_style
+        place, width = self._place, self.size.width
+        if blank or self._cells is None or place is None or not place.y <= y < place.y + place.rows:
+            return Strip.blank(width, style)
+        from accuracy_tui.ui.picture_strips import picture_strip
+
+        return Strip.join(
+            [
+                Strip.blank(place.x, style),
+                picture_strip(self._cells, y - place.y, self._colours),
+                Strip.blank(max(0, width - place.x - place.columns), style),
+            ]
+        )
+
+    def on_mount(self) -> None:
+        self.app.app_suspend_signal.subscribe(self, self._before_suspending)
+        self.app.app_resume_signal.subscribe(self, self._after_suspending)
+
     def on_resize(self) -> None:
         self._resize_source()
         self._forget()
         self.call_after_refresh(self.draw)
 
-    def on_show(self) -> None:
-        self._forget()
+    async def on_unmount(self) -> None:
+        self._take_pixels_away()
+        if self.app._exit:
+            await asyncio.sleep(self._pacing.farewell())
 
-    def on_unmount(self) -> None:
-        self._wipe()
+    def _before_suspending(self, _app: App[object]) -> None:
+        self._take_pixels_away()
+        time.sleep(self._pacing.farewell())  # the answers are read meanwhile, on the driver's thread
 
-    def redraw(self) -> None:
-        """Something else was drawn over it."""
-        self._forget()
-        self.call_after_refresh(self.draw)
+    def _after_suspending(self, _app: App[object]) -> None:
+        self._pacing.forget()
+        self._drawn = None
 
     def draw(self) -> None:
         """Draws the newest picture, unless that has to wait."""
@@ -125,7 +173,7 @@ class PictureView(Widget):
         picture = self._source.picture()
         if picture is None or picture is self._drawn:
             return
-        wait = self._wait()
+        wait = self._pacing.wait()
         if wait > 0:
             if self._later is None:
                 self._later = self.set_timer(wait, self._waited)
@@ -138,50 +186,60 @@ class PictureView(Widget):
             self._later = None
         self.draw()
 
-    def _wait(self) -> float:
-        """Seconds until the next picture may be sent."""
-        now = time.monotonic()
-        while self._asked and now - self._asked[0] > SILENT_SECONDS:
-            self._asked.pop(0)
-        if len(self._asked) >= MOST_UNANSWERED:
-            return max(0.01, SILENT_SECONDS - (now - self._asked[0]))
-        return self._not_before - now
-
     def _write(self, picture: Picture) -> None:
-        region = self.content_region
+        region = self.region
         if not region.width or not region.height:
             return
-        text = self._encoded(picture, region)
+        place = self._place_of(picture)
+        if self._place is not None and place != self._place:
+            # Something of the one before would be left beside it.
+            self._begin_anew()
+            self._place = place
+            return
+        self._place = place
+        text = self._encoded(picture, region.x + place.x, region.y + place.y)
         driver = self.app._driver
         self._drawn = picture
         if driver is None or not text:  # nothing in it differs from what is there
             return
         self.pictures_drawn += 1
-        now = time.monotonic()
-        data = text + _CURSOR_WHERE
+        data = text + pacing.QUESTION
         size = len(data.encode())
         self.bytes_written += size
-        self._asked.append(now)
-        self._not_before = now + max(self._interval, size / BYTES_PER_SECOND)
+        self._pacing.sent(size)
         driver.write(data)
         driver.flush()
 
-    def _encoded(self, picture: Picture, region: Region) -> str:
-        from accuracy_tui.player import blocks, pictures
-
+    def _place_of(self, picture: Picture) -> Place:
+        """In the middle; kitty's pictures are made as large as the view by the terminal."""
         height, width = picture.pixels.shape[:2]
         across, down = self._pixels_per_cell
-        columns, rows = min(region.width, -(-width // across)), min(region.height, -(-height // down))
-        x = region.x + (region.width - columns) // 2
-        y = region.y + (region.height - rows) // 2
+        scale = 1.0
         if self._mode == "kitty":
+            scale = min(self.size.width * across / width, self.size.height * down / height)
+        columns = max(1, min(self.size.width, -(-round(width * scale) // across)))
+        rows = max(1, min(self.size.height, -(-round(height * scale) // down)))
+        return Place((self.size.width - columns) // 2, (self.size.height - rows) // 2, columns, rows)
+
+    def _encoded(self, picture: Picture, x: int, y: int) -> str:
+        """The picture for the terminal, from this cell on."""
+        from accuracy_tui.player import blocks, pictures
+
+        assert self._place is not None
+        across, down = self._pixels_per_cell
+        columns, rows = self._place.columns, self._place.rows
+        if self._mode == "kitty":
+            self._pixels_shown = True
             return f"\x1b[{y + 1};{x + 1}H" + pictures.kitty(picture.pixels, columns, rows)
+        pixels = picture.pixels[: rows * down, : columns * across]
         if self._mode == "sixel":
-            return f"\x1b[{y + 1};{x + 1}H" + pictures.sixel(picture.pixels[: region.height * self._cell[1]])
+            self._pixels_shown = True
+            return f"\x1b[{y + 1};{x + 1}H" + pictures.sixel(pixels)
+        pixels = blocks.padded(pixels, columns * across, rows * down)
         draw = blocks.halves if self._mode == "halves" else blocks.quadrants
-        cells = draw(picture.pixels[: rows * down, : columns * across], self._colours)
-        text = blocks.encode(cells, self._before, y, x, self._colours)
-        self._before = cells
+        cells = draw(pixels, self._colours)
+        text = blocks.encode(cells, self._cells, y, x, self._colours)
+        self._cells = cells
         return text
 
     @property
@@ -195,21 +253,34 @@ class PictureView(Widget):
             return
         across, down = self._pixels_per_cell
         width, height = self.size.width * across, self.size.height * down
-        if self._mode in ("kitty", "sixel"):
-            # As many pixels as the line carries at this rate; the terminal scales kitty pictures up.
-            most = BYTES_PER_SECOND * self._interval / 1.5
+        if self._mode in _BYTES_PER_PIXEL:
+            # As many pixels as the line carries at this rate.
+            most = pacing.BYTES_PER_SECOND / self._fps / _BYTES_PER_PIXEL[self._mode]
             scale = min(1.0, (most / max(1, width * height)) ** 0.5)
             width, height = int(width * scale), int(height * scale)
-        self._source.resize(width, height)
+        shape = (self._cell[0] / across) / (self._cell[1] / down)
+        self._source.resize(width, height, shape)
+
+    def _begin_anew(self) -> None:
+        """Textual clears the view, then the newest picture is drawn."""
+        self._forget()
+        self.refresh()
+        self.call_after_refresh(self.draw)
 
     def _forget(self) -> None:
         """What is on the terminal isn't known any more."""
-        self._before = None
+        self._cells = None
+        self._place = None
         self._drawn = None
 
     def _wipe(self) -> None:
         self._forget()
-        if self._mode == "kitty" and self.app._driver is not None and self.pictures_drawn:
+        self._take_pixels_away()
+
+    def _take_pixels_away(self) -> None:
+        """Kitty's pictures lie over the text; sixel's are gone where something else is written."""
+        shown, self._pixels_shown = self._pixels_shown, False
+        if shown and self._mode == "kitty" and self.app._driver is not None:
             from accuracy_tui.player.pictures import kitty_gone
 
             self.app._driver.write(kitty_gone())
@@ -218,6 +289,8 @@ class PictureView(Widget):
 def _mode(pictures: str, abilities: Abilities | None) -> str:
     if pictures != "auto":
         return pictures
-    if abilities is not None and abilities.kitty:
+    if abilities is None:
+        return "quadrants"
+    if abilities.kitty:
         return "kitty"
-    return "sixel" if abilities is not None and abilities.sixel else "quadrants"
+    return "sixel" if abilities.sixel else "quadrants" if abilities.quadrants else "halves"

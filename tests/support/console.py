@@ -105,10 +105,10 @@ class FakePlayer:
     def picture(self) -> Picture:
         return Picture(np.full((40, 60, 3), 90, np.uint8), 1.0)
 
-    def resize(self, width: int, height: int) -> None:
+    def resize(self, width: int, height: int, pixel_shape: float = 1.0) -> None:
         self.asked.append(("resize", (width, height)))
 
-    def filmstrip(self, clip: Clip, count: int, width: int, height: int) -> None:
+    def filmstrip(self, clip: Clip, count: int, width: int, height: int, pixel_shape: float = 1.0) -> None:
         pictures = tuple(Picture(np.full((height, width, 3), 60 * n, np.uint8), n) for n in range(count))
         self._on_event(FilmstripReady(clip, pictures))
 
