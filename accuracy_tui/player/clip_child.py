@@ -365,7 +365,7 @@ class MpvDeck:
             self._child.work.put(("failed", self, self.shot, reason))
 
     def _event(self, event: Any) -> None:
-        """On mpv's event thread, which can be ahead of or behind what was asked: told in the queue of work."""
+        """On mpv's event thread, ahead of or behind what was asked: told in the queue of work."""
         import mpv
 
         kind = event.event_id.value
