@@ -112,7 +112,8 @@ def test_the_next_clip_is_ready(inline, heard, footage):
 
 
 def test_what_is_looked_at_goes_on_from_its_cut(inline, heard, footage, monkeypatch):
-    monkeypatch.setattr(cut, "SLOW_PIXELS", -1)  # as if key frames were far apart
+    # As if key frames were far apart.
+    monkeypatch.setattr(cut, "decoding_distance", lambda footage, seconds: 1e12)
     first, following = second(footage, 1), second(footage, 2)
     inline.show(first)
     heard.next(Shown)

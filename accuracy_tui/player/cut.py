@@ -11,6 +11,7 @@ import contextlib
 import itertools
 import tempfile
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +27,7 @@ SLOW_PIXELS = 60 * 1280 * 720
 _MOST_SECONDS = 120.0
 _SIDE = 960
 _KEY_SECONDS = 0.5
+_HELD_STEP = 0.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,7 @@ class Cuts:
     """Makes cuts, one at a time."""
 
     def __init__(self) -> None:
+        self._held_until = 0.0
         self._mutex = threading.Lock()
         self._made: dict[int, tuple[Clip, Cut]] = {}
         self._folder: tempfile.TemporaryDirectory[str] | None = None
@@ -79,6 +82,10 @@ class Cuts:
         """What is being made is not wanted any more."""
         self._latest = None
 
+    def hold(self, seconds: float) -> None:
+        """What is being made stands still, for so many seconds at most: someone waits for a picture."""
+        self._held_until = time.monotonic() + seconds
+
     def close(self) -> None:
         """Deletes all; may be called twice."""
         self._closed = True
@@ -86,6 +93,12 @@ class Cuts:
             if self._folder is not None:
                 self._folder.cleanup()
                 self._folder = None
+
+    def _is_wanted(self, clip: Clip) -> bool:
+        """Asked on the cut's thread, with each picture."""
+        while self._latest is clip and not self._closed and time.monotonic() < self._held_until:
+            time.sleep(_HELD_STEP)
+        return self._latest is clip and not self._closed
 
     def _make(self, clip: Clip) -> Cut | None:
         window = around(clip.footage, clip.window)
@@ -95,7 +108,7 @@ class Cuts:
             window,
             max_side=_SIDE,
             key_seconds=_KEY_SECONDS,
-            wanted=lambda: self._latest is clip and not self._closed,
+            wanted=lambda: self._is_wanted(clip),
         )
         with self._mutex:
             if self._closed:

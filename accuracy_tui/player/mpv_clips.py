@@ -35,6 +35,9 @@ _OUTPUTS = {"x11": "x11", "wayland": "wlshm"}
 ANSWER_SECONDS = 15.0
 """A child that neither shows a clip nor says why not in this time is stuck, and is ended."""
 
+_HOLD_SECONDS = 2.0
+"""Cuts stand still so long at most while a clip's first picture is waited for."""
+
 _CRASHES = 2
 """So many crashes in a row, without a picture between them, and the player is given up."""
 
@@ -74,6 +77,7 @@ class _MpvClips:
             if self._cutting is not clip:  # this one's first picture needs the processors
                 self._cutting = None
                 self._cuts.give_up()
+            self._cuts.hold(_HOLD_SECONDS)
             self._send("show", *self._shown)
             self._expect(self._shown[1])
 
@@ -209,6 +213,7 @@ class _MpvClips:
         if kind == "shown":
             self._crashes = 0
             self._stop_waiting()
+            self._cuts.hold(0.0)
             self._on_event(Shown(clip))
         elif kind == "failed":
             self._stop_waiting()
