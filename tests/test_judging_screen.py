@@ -1,6 +1,8 @@
 """Judging by keys: what is shown and made ready, when a key counts, and what happens when something fails."""
 
+import threading
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -8,8 +10,10 @@ from accuracy_tui.benchmark import Query
 from accuracy_tui.console_options import ConsoleOptions
 from accuracy_tui.judging_round import Ask, JudgingRound
 from accuracy_tui.judgments import Judgments
+from accuracy_tui.player import routes
 from accuracy_tui.player.clip_player import Control
 from accuracy_tui.pool import PoolItem
+from accuracy_tui.ui import grid_screen
 from accuracy_tui.ui.filmstrip import Filmstrip
 from accuracy_tui.ui.grid_screen import GridScreen
 from accuracy_tui.ui.help_screen import HelpScreen
@@ -100,6 +104,7 @@ def test_no_key_counts_before_the_clip_was_seen(session, players, clock, tmp_pat
         clock.now += 5
         await console.press("y")
         assert verdicts(tmp_path) == {}
+        assert console.shows("not counted: the clip isn't shown yet")
         players.last.shown()
         await console.settle()
         clock.now += 0.24
@@ -118,6 +123,45 @@ def test_a_held_key_judges_one_clip(session, players, clock, tmp_path):
             await console.pilot.press("y")
             clock.now += 0.033
         await console.settle()
+        assert verdicts(tmp_path) == {("white van", 0.0): True}
+
+    drive_console(session, judging(act, clock))
+
+
+def test_the_key_that_ends_a_round_says_nothing_about_the_hit_in_the_table(
+    session, players, clock, tmp_path, monkeypatch
+):
+    session.put("white van", window(0), False)
+    session.put("white van", window(1), False)
+    monkeypatch.setattr(grid_screen, "time", SimpleNamespace(monotonic=clock))
+
+    async def act(console):
+        await console.press("y")  # the last one, and the key stays down
+        assert isinstance(console.app.screen, GridScreen)
+        clock.now += 0.5
+        for _ in range(30):
+            await console.pilot.press("y")
+            clock.now += 0.033
+        assert verdicts(tmp_path)[("white van", 0.0)] is False
+        clock.now += 0.3
+        await console.press("y")  # let go, and pressed again
+        assert verdicts(tmp_path)[("white van", 0.0)] is True
+
+    drive_console(session, judging(act, clock))
+
+
+def test_a_held_undo_takes_one_verdict_back(session, players, clock, tmp_path):
+    for number in range(3):
+        session.put("white van", window(number), True)
+
+    async def act(console):
+        for _ in range(30):
+            await console.pilot.press("u")
+            clock.now += 0.033
+        await console.settle()
+        assert verdicts(tmp_path) == {("white van", 0.0): True, ("white van", 10.0): True}
+        clock.now += 0.2
+        await console.press("u")
         assert verdicts(tmp_path) == {("white van", 0.0): True}
 
     drive_console(session, judging(act, clock))
@@ -146,7 +190,9 @@ def test_undo_reaches_verdicts_of_other_queries(session, players, clock, tmp_pat
         clock.now += 1
         await console.press("y")
         assert verdicts(tmp_path) == {(ROAD.text, 30.0): True}
+        clock.now += 1
         await console.press("u")
+        clock.now += 1
         await console.press("u")
         assert console.shows("nothing to undo")
 
@@ -263,6 +309,34 @@ def test_keys_in_the_players_window_judge_too(session, players, clock, tmp_path)
     drive_console(session, judging(act, clock))
 
 
+def test_keys_in_the_players_window_while_the_help_is_open_here(session, players, clock, tmp_path):
+    async def act(console):
+        await console.press("question_mark")
+        players.last.press("y")
+        await console.settle()
+        assert isinstance(console.app.screen, HelpScreen)
+        assert verdicts(tmp_path) == {("white van", 0.0): True}
+        clock.now += 1
+        players.last.press("q")
+        await console.settle()
+        assert isinstance(console.app.screen, GridScreen)
+
+    drive_console(session, judging(act, clock))
+
+
+def test_the_last_one_judged_in_the_players_window_while_the_help_is_open(session, players, clock, tmp_path):
+    async def act(console):
+        await console.press("question_mark")
+        for _ in range(3):
+            players.last.press("n")
+            await console.settle()
+            clock.now += 1
+        assert isinstance(console.app.screen, GridScreen)
+        assert len(verdicts(tmp_path)) == 3
+
+    drive_console(session, judging(act, clock))
+
+
 def test_a_clip_that_cannot_be_shown_can_be_judged_by_hand(session, players, clock, tmp_path):
     players.waits = True
 
@@ -296,11 +370,82 @@ def test_a_route_the_user_chose_is_left_only_by_the_user(session, players, clock
 
     async def act(console):
         assert console.shows("window: no display here; install it; v shows clips by way of inline")
+        await console.press("y")
+        assert console.shows("✓ yes") and console.shows("hit 2 of 3")
         assert players.opened == []
         await console.press("v")
-        assert players.last.clip is not None
+        assert [player.route for player in players.opened] == ["inline"]
+        assert players.last.clip.window == window(1)
 
     drive_console(session, judging(act, clock), options=ConsoleOptions(player="window"))
+
+
+def test_the_only_route_left_is_offered_too(session, players, clock):
+    players.broken["window"] = "no display here"
+    players.routes = ["inline"]
+
+    async def act(console):
+        await console.press("v")
+        assert [player.route for player in players.opened] == ["inline"]
+        await console.press("v")
+        assert console.shows("no other way") and not players.last.closed
+
+    drive_console(session, judging(act, clock), options=ConsoleOptions(player="window"))
+
+
+def test_what_a_player_says_that_was_left_is_passed_over(session, players, clock, tmp_path):
+    async def act(console):
+        left = players.last
+        players.waits = True
+        await console.press("v")
+        left.lose("it ended")
+        left.shown()
+        await console.settle()
+        assert players.last.route == "browser" and not players.last.closed
+        clock.now += 1
+        await console.press("y")
+        assert verdicts(tmp_path) == {}  # not seen in the browser yet
+
+    drive_console(session, judging(act, clock))
+
+
+@pytest.mark.parametrize("keys", [("question_mark", "escape"), ("q", "enter")])
+def test_a_player_lost_while_another_screen_is_in_front(session, players, clock, keys):
+    async def act(console):
+        await console.press(keys[0])
+        players.last.lose("it ended")
+        await console.settle()
+        assert console.shows("it ended") or keys[0] != "q"
+        await console.press(keys[1])
+        assert [player.route for player in players.opened] == ["inline", "browser"]
+        assert players.last.clip is not None
+
+    drive_console(session, judging(act, clock))
+
+
+def test_a_route_that_fails_after_leaving_is_not_tried_again(session, players, clock, monkeypatch):
+    gate = threading.Event()
+    tried = []
+    opens = players.open_player
+
+    def slowly(route, on_event, **options):
+        tried.append(route)
+        gate.wait(10)
+        return opens(route, on_event, **options)
+
+    monkeypatch.setattr(routes, "open_player", slowly)
+    players.broken["inline"] = "nothing works"
+
+    async def act(console):
+        await console.press("enter", "q")
+        gate.set()
+        await console.until(lambda: console.shows("browser is used instead"))
+        assert players.opened == []  # nothing is to be shown
+        await console.press("enter")
+        await console.until(lambda: players.opened and players.last.clip is not None)
+        assert tried == ["inline", "browser"]
+
+    drive_console(session, act)
 
 
 def test_a_player_that_is_lost_makes_way_for_the_next(session, players, clock):
@@ -319,11 +464,13 @@ def test_without_any_player_the_command_is_shown(session, players, clock, tmp_pa
     players.broken["inline"] = "nothing works"
 
     async def act(console):
-        assert console.shows("--start=0.0") and console.shows("plays the clip by hand")
+        assert console.shows("inline: nothing works; install it; no other way to show clips is left")
+        assert console.shows("by hand: mpv") and console.shows("--start=0.0")
         await console.press("v")
         assert console.shows("no other way")
         await console.press("y")
         assert verdicts(tmp_path) == {("white van", 0.0): True}
+        assert console.shows("✓ yes") and console.shows("--start=10.0")
 
     drive_console(session, judging(act, clock))
 
@@ -345,10 +492,14 @@ def test_footage_that_is_not_there_yet_arrives(session, players, clock, tmp_path
 
     async def act(console):
         assert console.shows("not played:") and players.opened == []
+        await console.press("v")  # another way doesn't help, and hinders nothing
+        clock.now += 1
+        await console.press("y")
+        assert verdicts(tmp_path) == {("white van", 0.0): True}
         worker.reads = True
         worker.read_footage()
         await console.settle()
-        assert players.last.clip is not None
+        assert players.last.clip.window == window(1)
         assert not console.shows("not played:")
 
     drive_console(session, judging(act, clock), worker=worker)

@@ -31,8 +31,10 @@ if TYPE_CHECKING:
     from accuracy_tui.judging_order import JudgingOrder
     from accuracy_tui.judging_round import JudgingRound
     from accuracy_tui.pass_worker import PassWorker
+    from accuracy_tui.player import PlayerError
     from accuracy_tui.player.abilities import Abilities
     from accuracy_tui.ui.ending import Ending
+    from accuracy_tui.ui.judging_screen import JudgingScreen
     from accuracy_tui.ui.player_desk import PlayerDesk, PlayerOpened
 
 _POLL_SECONDS = 2.0
@@ -235,33 +237,45 @@ class ConsoleApp(App[int]):
 
     def _tell_judging(self, change: Change) -> None:
         """Something changed that the judging screen didn't do itself."""
-        from accuracy_tui.ui.judging_screen import JudgingScreen
-
-        for screen in self.screen_stack:
-            if isinstance(screen, JudgingScreen):
-                screen.session_changed(change)
+        for screen in self._judging_screens():
+            screen.session_changed(change)
 
     def on_player_reported(self, message: PlayerReported) -> None:
-        if self._exit:
+        if self._exit or message.turn != self.desk.turn:
             return
-        from accuracy_tui.ui.judging_screen import JudgingScreen
+        from accuracy_tui.player.clip_player import PlayerLost
 
-        for screen in self.screen_stack:
-            if isinstance(screen, JudgingScreen):
-                screen.player_event(message.event)
+        if isinstance(message.event, PlayerLost):
+            self.player_failed(message.event.error)
+            return
+        for screen in self._judging_screens():
+            screen.player_event(message.event)
 
     def on_player_opened(self, message: PlayerOpened) -> None:
-        if self._exit:
-            if message.player is not None:
-                message.player.close()
+        waited_for = self.desk.opened(message)
+        if self._exit or not waited_for:
             return
+        if message.error is not None:
+            self.player_failed(message.error)
+            return
+        for screen in self._judging_screens():
+            screen.player_opened()
+        self.grid_screen.show_title()
+
+    def player_failed(self, error: PlayerError) -> None:
+        """The player in use can't go on, or could not be opened: says what is used instead."""
+        line = self.desk.give_up(error)
+        screens = self._judging_screens()
+        for screen in screens:
+            screen.player_failed(line)
+        if not screens:
+            self.say(line)
+        self.grid_screen.show_title()
+
+    def _judging_screens(self) -> list[JudgingScreen]:
         from accuracy_tui.ui.judging_screen import JudgingScreen
 
-        self.desk.opened(message)
-        for screen in self.screen_stack:
-            if isinstance(screen, JudgingScreen):
-                screen.player_opened(message.route, message.error)
-        self.grid_screen.show_title()
+        return [screen for screen in self.screen_stack if isinstance(screen, JudgingScreen) and screen.stands]
 
     def open_add_query(self) -> None:
         """Asks for one more query, and searches it with the models that have a run."""

@@ -46,6 +46,10 @@ _TICK_SECONDS = 0.5
 _PAUSE_SECONDS = 0.15
 """The standings follow a verdict by so much, or as soon as keys pause for so long."""
 _SAID_SECONDS = 12.0
+_REPEAT_SECONDS = 0.7
+"""How long a keyboard waits at most before a key that is held is sent again."""
+_HELD_SECONDS = 0.15
+"""How far apart it is sent from then on, at most."""
 """How long a message stays."""
 
 
@@ -73,6 +77,7 @@ class GridScreen(Screen[None]):
         self._filter = ""
         self._said = ""
         self._said_until = 0.0
+        self._verdicts_from = 0.0
         self._later: Timer | None = None
 
     @property
@@ -306,7 +311,20 @@ class GridScreen(Screen[None]):
 
     # Judging
 
+    def judged_last(self) -> None:
+        """A round of judging has ended: the key that ended it may still be held, and says nothing here."""
+        self._verdicts_from = time.monotonic() + _REPEAT_SECONDS
+
+    def _is_held_over(self) -> bool:
+        now = time.monotonic()
+        held = now < self._verdicts_from
+        if held:
+            self._verdicts_from = max(self._verdicts_from, now + _HELD_SECONDS)
+        return held
+
     def action_verdict(self, value: bool) -> None:
+        if self._is_held_over():
+            return
         cursor = self.grid.cursor
         cell = self.console.session.grid.cell(*cursor) if cursor else None
         if cell is None or not cell.hits:

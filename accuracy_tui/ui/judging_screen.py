@@ -13,12 +13,11 @@ from textual.content import Content
 from textual.screen import Screen
 from textual.widgets import Static
 
-from accuracy_tui.judging import clock, describe, said
-from accuracy_tui.judging_round import Ask, JudgingRound, place_line
+from accuracy_tui.judging import describe, said
+from accuracy_tui.judging_round import Asked, JudgingRound
 from accuracy_tui.live import Change
 from accuracy_tui.player import PlayerError, play_command
 from accuracy_tui.player.clip_player import (
-    AROUND_SECONDS,
     Clip,
     Control,
     FilmstripReady,
@@ -31,8 +30,8 @@ from accuracy_tui.player.clip_player import (
     Shown,
 )
 from accuracy_tui.pool import PoolItem
+from accuracy_tui.ui import judging_lines as lines
 from accuracy_tui.ui.filmstrip import Filmstrip
-from accuracy_tui.ui.grid_lines import middle_cut
 from accuracy_tui.ui.keys import JUDGING, bindings
 from accuracy_tui.ui.picture_view import PictureView
 from accuracy_tui.ui.safe_text import one_line, plain
@@ -45,22 +44,10 @@ if TYPE_CHECKING:
 GUARD_SECONDS = 0.25
 """How long a clip must have been seen before a key can judge it, and how far apart two answers must be."""
 
+_UNDO_SECONDS = 0.15
+"""A key that is held comes more often than this; one that is pressed again, hardly."""
+
 _STILLS = 6
-_KEYS_LINE = (
-    ("y", "yes"),
-    ("n", "no"),
-    ("s", "skip"),
-    ("u", "undo"),
-    ("space", "pause"),
-    ("←→", "1 s"),
-    (". ,", "picture"),
-    ("+ -", "speed"),
-    ("w", "±5 s"),
-    ("f", "stills"),
-    ("v", "other player"),
-    ("?", "help"),
-    ("q", "back"),
-)
 
 
 class JudgingScreen(Screen[None]):
@@ -100,8 +87,8 @@ class JudgingScreen(Screen[None]):
         self._seen_at: float | None = None
         self._answered_at = 0.0
         self._position: Position | None = None
-        self._command = ""
-        self._excused = False
+        self._undone_at = 0.0
+        self._leaving = False
 
     @property
     def console(self) -> ConsoleApp:
@@ -144,30 +131,31 @@ class JudgingScreen(Screen[None]):
             return
         ready, self._next = self._next, None
         self._seen_at, self._position = None, None
-        clip = (
+        self._clip = (
             ready
             if ready is not None and PoolItem(ready.query, ready.window) == ask.item
             else self._make(ask)
         )
-        self._clip = clip
         self._draw()
         self.query_one(Filmstrip).clear()
+        self._show_clip()
+
+    def _show_clip(self) -> None:
+        """Has the clip shown, or says why it can't be."""
+        desk, clip, ask = self.console.desk, self._clip, self.asks.current
         if clip is None:
-            why = self.console.session.why_not_played(ask.item.window.footage)
-            self._command = ""
-            self.console.desk.hide()  # what was shown before it isn't this
+            desk.hide()  # what was shown before it isn't this
+            why = "" if ask is None else self.console.session.why_not_played(ask.item.window.footage)
             self._cannot_show(f"not played: {why}")
-            return
-        self._command = printable(play_command(clip.footage, clip.window))
-        desk = self.console.desk
-        if not desk.routes:
-            self._cannot_show(desk.failure or "no player here")
+        elif desk.why_not is not None:
+            self._cannot_show(desk.why_not)
         else:
+            self._seen_at = None
             self._picture_text(f"{desk.route_line} …")
             desk.show(clip)
             self._take_terminal()
 
-    def _make(self, ask: Ask) -> Clip | None:
+    def _make(self, ask: Asked) -> Clip | None:
         session, name = self.console.session, ask.item.window.footage
         if session.why_not_played(name) is not None:
             return None
@@ -182,46 +170,44 @@ class JudgingScreen(Screen[None]):
             self.console.desk.prefetch(self._next)
 
     def _cannot_show(self, why: str) -> None:
-        """Judging goes on without the picture."""
+        """Judging goes on without the picture; why, and what plays it by hand, stands in its place."""
         self._seen_at = self._now()
-        self._say(why)
-        self._excused = True
-        self._picture_text(self._command)
+        clip = self._clip
+        by_hand = "" if clip is None else f" · by hand: {play_command(clip.footage, clip.window)}"
+        self._picture_text(printable(why + by_hand))
 
     def _picture_text(self, text: str) -> None:
         self.query_one(PictureView).show_text(text)
 
     def _finish(self) -> None:
         judged = self.asks.judged
-        self.dismiss()
+        self.action_leave()
+        self.console.grid_screen.judged_last()
         self.console.say(
             f"{judged} judged, nothing more is asked here" if judged else "nothing more is asked"
         )
+
+    @property
+    def _width(self) -> int:
+        """Of a line, in cells."""
+        return max(10, self.size.width - 2)
+
+    def _line(self, name: str, text: str | Content) -> None:
+        content = text if isinstance(text, Content) else plain(one_line(text, self._width))
+        self.query_one(f"#{name}", Static).update(content, layout=False)
 
     def _draw(self) -> None:
         ask = self.asks.current
         if ask is None:
             return
-        width = max(10, self.size.width - 2)
-        self.query_one("#query", Static).update(plain(one_line(ask.item.query, width)))
-        self.query_one("#place", Static).update(plain(one_line(self._place(ask), width)))
-        self.query_one("#why", Static).update(plain(one_line(self._why(ask), width)))
+        session, blind = self.console.session, self.console.options.blind
+        self._line("query", ask.item.query)
+        self._line("place", lines.place(session, ask, self._model, width=self.size.width, blind=blind))
+        self._line("why", self._why(ask))
+        self._line("keys", lines.keys(self._width))
         self._draw_loop()
-        self.query_one("#keys", Static).update(_keys(width))
 
-    def _place(self, ask: Ask) -> str:
-        verdict = self.console.session.look(ask.item.query, ask.item.window)
-        state = ""
-        if verdict.value is not None:
-            state = f" · judged {said(verdict.value)}{' by implication' if verdict.implied else ''}"
-        window = ask.item.window
-        name = middle_cut(window.footage, max(12, self.size.width // 3))  # the times and ranks have to fit
-        where = f"{name} {clock(window.start)}–{clock(window.end)}{state}"
-        if self.console.options.blind:
-            return where
-        return f"{where} · {place_line(self.console.session, ask.item, self._model)}"
-
-    def _why(self, ask: Ask) -> str:
+    def _why(self, ask: Asked) -> str:
         left = f"{self.asks.judged} judged, {self.asks.left} left"
         if self.console.options.blind:
             return f"{left} · blind: models, ranks and their standing are hidden"
@@ -230,33 +216,14 @@ class JudgingScreen(Screen[None]):
         return f"{left} · {ask.why} · {self.console.order.standing().line()}"
 
     def _draw_loop(self) -> None:
-        line = self.query_one("#loop", Static)
-        position = self._position
-        if position is None or self._clip is None:
-            line.update(plain(one_line(self.console.desk.route_line, max(10, self.size.width - 2))))
-            return
-        margin = AROUND_SECONDS if position.around else 0.0
-        window = self._clip.window
-        start, end = max(0.0, window.start - margin), window.end + margin
-        marks = f" {'⏸' if position.paused else '▶'} {clock(position.seconds)}"
-        speed = "" if position.speed == 1.0 else f"  {position.speed:g}×"
-        around = f"  ±{AROUND_SECONDS:g} s" if position.around else ""
-        room = max(4, self.size.width - 2 - len(marks) - len(speed) - len(around) - 2)
-        share = (position.seconds - start) / max(0.1, end - start)
-        filled = round(min(1.0, max(0.0, share)) * room)
-        line.update(
-            Content.assemble(
-                ("━" * filled, "$text-accent"),
-                ("─" * (room - filled), "$text-muted"),
-                marks,
-                speed,
-                around,
-            )
-        )
+        position, clip = self._position, self._clip
+        if position is None or clip is None:
+            self._line("loop", self.console.desk.route_line)
+        else:
+            self._line("loop", lines.loop(clip.window, position, self._width))
 
     def _say(self, text: str) -> None:
-        self._excused = False
-        self.query_one("#said", Static).update(plain(one_line(text, max(10, self.size.width - 2))))
+        self._line("said", text)
 
     def on_resize(self) -> None:
         self.set_class(self.size.height < 30, "low")
@@ -266,18 +233,10 @@ class JudgingScreen(Screen[None]):
 
     def player_event(self, event: PlayerEvent) -> None:
         """Takes in what the player reports; news of clips that are gone by now is passed over."""
-        if not self._stands:
-            return
-        if isinstance(event, PlayerLost):
-            route = self.console.desk.route or "player"
-            self._route_failed(route, event.error)
-            return
-        if event.clip is not self._clip:
+        if isinstance(event, PlayerLost) or event.clip is not self._clip:  # of a loss the app tells
             return
         if isinstance(event, Shown):
             self._seen_at = self._now()
-            if self._excused:  # it does play
-                self._say("")
             self._picture_text("" if self.console.desk.route == "inline" else self.console.desk.route_line)
             self._prefetch()
         elif isinstance(event, Position):
@@ -296,32 +255,29 @@ class JudgingScreen(Screen[None]):
             self._player_key(event.key)
 
     @property
-    def _stands(self) -> bool:
+    def stands(self) -> bool:
         """Whether its widgets are there: not yet, or no longer, while it comes and goes."""
-        return bool(self.query("#loop"))
+        return not self._leaving and bool(self.query("#loop"))
 
-    def player_opened(self, route: str, error: PlayerError | None) -> None:
-        """A route was opened, or failed."""
-        if not self._stands:
-            return
-        if error is not None:
-            self._route_failed(route, error)
-            return
+    def player_opened(self) -> None:
+        """There is a player now."""
         self._take_terminal()
         self._take_pictures()
         self._draw_loop()
+
+    def player_failed(self, line: str) -> None:
+        """There is none any more, or another is being opened."""
+        self._take_pictures()
+        self._say(line)
+        self._position = None
+        self._draw_loop()
+        self._show_clip()
 
     def _take_pictures(self) -> None:
         """Where the console draws the clips, draws those of the player there is."""
         desk = self.console.desk
         source = desk.player if desk.route == "inline" else None
         self.query_one(PictureView).attach(source)  # type: ignore[arg-type]
-
-    def _route_failed(self, route: str, error: PlayerError) -> None:
-        self._say(self.console.desk.give_up(route, error))
-        if self.console.desk.route is None:
-            self._seen_at = self._now()
-            self._picture_text(self._command)
 
     def _take_terminal(self) -> None:
         """Where clips take the whole terminal, plays this one there, once what was drawn is on the screen."""
@@ -346,8 +302,9 @@ class JudgingScreen(Screen[None]):
             failure = PlayerError("this console can't be suspended")
         self.refresh(layout=True)
         if failure is not None:
-            self._route_failed("terminal", failure)
+            self.console.player_failed(failure)
         elif key == "v":
+            self._seen_at = self._now()  # should there be no other way
             self.action_next_route()
         elif key:  # without one the clip can't be played, which is told as with every player
             self._seen_at = self._now() - GUARD_SECONDS  # seen long enough, there
@@ -366,7 +323,7 @@ class JudgingScreen(Screen[None]):
 
     def session_changed(self, change: Change) -> None:
         """Verdicts came from elsewhere, or hits of a pass."""
-        if self._stands and (change.cells or change.layout):
+        if change.cells or change.layout:
             self.asks.renew()
             if self._clip is None and self.asks.current is not None:
                 self._show_current()
@@ -379,6 +336,8 @@ class JudgingScreen(Screen[None]):
         now = self._now()
         held = now - self._answered_at < GUARD_SECONDS
         self._answered_at = now
+        if self._seen_at is None and not held:
+            self._say("not counted: the clip isn't shown yet")
         return not held and self._seen_at is not None and now - self._seen_at >= GUARD_SECONDS
 
     def action_verdict(self, value: bool) -> None:
@@ -407,6 +366,10 @@ class JudgingScreen(Screen[None]):
             self._show_current()
 
     def action_undo(self) -> None:
+        now = self._now()
+        held, self._undone_at = now - self._undone_at < _UNDO_SECONDS, now
+        if held:
+            return
         try:
             undone = self.console.session.undo()
         except SentrySearchError as error:
@@ -438,16 +401,13 @@ class JudgingScreen(Screen[None]):
         self.call_after_refresh(strip.ask, player, self._clip, _STILLS)  # once it has its size
 
     def action_next_route(self) -> None:
-        desk = self.console.desk
-        if len(desk.routes) < 2:
-            self._say(
-                f"there is no other way to show clips here{f': {desk.failure}' if desk.failure else ''}"
-            )
+        route = self.console.desk.next_route()
+        if route is None:
+            self._say("there is no other way to show clips here")
             return
-        desk.next_route()
-        self._seen_at = None
-        self._say(f"clips by way of {desk.route}")
-        self._draw_loop()
+        self._say(f"clips by way of {route}")
+        self._take_pictures()
+        self._show_clip()
 
     def action_help(self) -> None:
         from accuracy_tui.ui.help_screen import HelpScreen
@@ -455,14 +415,12 @@ class JudgingScreen(Screen[None]):
         self.app.push_screen(HelpScreen())
 
     def action_leave(self) -> None:
+        if self._leaving:
+            return
+        self._leaving = True
+        while self.app.screen is not self:  # by a key in the player's window, with the help open here
+            self.app.pop_screen()
         self.dismiss()
 
     def action_suspend_process(self) -> None:
         self.app.action_suspend_process()
-
-
-def _keys(width: int) -> Content:
-    shown = list(_KEYS_LINE)
-    while len(shown) > 4 and sum(len(key) + len(does) + 3 for key, does in shown) > width:
-        shown.pop(-3)  # the way out and the help stay
-    return Content("  ").join(Content.assemble((key, "bold $text-accent"), f" {does}") for key, does in shown)

@@ -20,11 +20,17 @@ class WorkerReported(Message):
 
 
 class PlayerReported(Message):
-    """A player has news."""
+    """A player has news.
 
-    def __init__(self, event: PlayerEvent) -> None:
+    Args:
+        event: the news.
+        turn: which opening of a player it is of.
+    """
+
+    def __init__(self, event: PlayerEvent, turn: int) -> None:
         super().__init__()
         self.event = event
+        self.turn = turn
 
     def can_replace(self, message: Message) -> bool:
         """Only the newest position matters."""

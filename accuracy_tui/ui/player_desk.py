@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import threading
 from typing import TYPE_CHECKING
@@ -20,9 +21,9 @@ if TYPE_CHECKING:
 class PlayerOpened(Message):
     """A route was opened, or could not be."""
 
-    def __init__(self, route: str, player: ClipPlayer | None, error: PlayerError | None) -> None:
+    def __init__(self, turn: int, player: ClipPlayer | None, error: PlayerError | None) -> None:
         super().__init__()
-        self.route = route
+        self.turn = turn
         self.player = player
         self.error = error
 
@@ -37,8 +38,10 @@ class PlayerDesk:
         self.routes = list(app.routes or routes_here(os.environ, app.options.player))
         """In order of preference; one that failed is taken out."""
         self.player: ClipPlayer | None = None
-        self.failure: str | None = None
-        """Why the last route could not be used."""
+        self.turn = 0
+        """Which opening the player in use comes from: what one of before has to say counts no more."""
+        self._failure: str | None = None
+        self._offered = False
         self._opening: str | None = None
         self._wanted: Clip | None = None
         self._closed = False
@@ -55,14 +58,21 @@ class PlayerDesk:
             return self.player.line
         if self._opening is not None:
             return f"{self._opening} opens"
-        return "clips are not played" if not self.routes else self.routes[0]
+        return "clips are not played" if not self.routes or self._offered else self.routes[0]
+
+    @property
+    def why_not(self) -> str | None:
+        """Why clips are not shown, and what can be done about it here; None where they are."""
+        if not self.routes:
+            return self._failure or "no player here"
+        return f"{self._failure}; v shows clips by way of {self.routes[0]}" if self._offered else None
 
     def show(self, clip: Clip) -> None:
         """Shows a clip as soon as there is a player."""
         self._wanted = clip
         if self.player is not None:
             self.player.show(clip)
-        elif self._opening is None and self.routes:
+        elif self._opening is None and self.why_not is None:
             self._open(self.routes[0])
 
     def prefetch(self, clip: Clip) -> None:
@@ -81,36 +91,52 @@ class PlayerDesk:
         if self.player is not None:
             self.player.hide()
 
-    def next_route(self) -> None:
-        """Leaves the route in use for the next one, round and round."""
-        if len(self.routes) < 2 or self._opening is not None:
-            return
-        self.routes = [*self.routes[1:], self.routes[0]]
+    def next_route(self) -> str | None:
+        """Leaves the route in use for the next one, round and round.
+
+        Returns:
+            The route; None where there is no other.
+        """
+        if self._opening is not None:
+            return self._opening
+        if not self._offered:
+            if len(self.routes) < 2:
+                return None
+            self.routes = [*self.routes[1:], self.routes[0]]
         self._close_player()
         self._open(self.routes[0])
+        return self.routes[0]
 
-    def give_up(self, route: str, error: PlayerError) -> str:
-        """A route failed: it is taken out, the next one opened where the choice was left open; says so."""
+    def give_up(self, error: PlayerError) -> str:
+        """The route in use failed: it is taken out. The next one is used where the user left the choice
+        open, and offered where not.
+
+        Returns:
+            What to tell the user.
+        """
+        failed = self.route
+        self._failure = f"{failed}: {error}"
         self._close_player()
-        self.routes = [other for other in self.routes if other != route]
-        self.failure = f"{route}: {error}"
-        if not self.routes:
-            return f"{self.failure}; the mpv command below plays the clip by hand"
-        if self._app.options.player is None:
+        self.routes = [route for route in self.routes if route != failed]
+        self._offered = bool(self.routes) and self._app.options.player is not None
+        if self.why_not is not None:
+            return self.why_not if self.routes else f"{self._failure}; no other way to show clips is left"
+        if self._wanted is not None:
             self._open(self.routes[0])
-            return f"{self.failure}; {self.routes[0]} is used instead"
-        return f"{self.failure}; v shows clips by way of {self.routes[0]}"
+        return f"{self._failure}; {self.routes[0]} is used instead"
 
-    def opened(self, message: PlayerOpened) -> None:
-        """A route is open: what is wanted by now is shown."""
-        if self._closed or message.route != self._opening:
+    def opened(self, message: PlayerOpened) -> bool:
+        """A route is open, and shows what is wanted by now; whether anybody waited for it."""
+        if self._closed or message.turn != self.turn:
             if message.player is not None:
                 message.player.close()
-            return
-        self._opening = None
-        self.player = message.player
-        if self.player is not None and self._wanted is not None:
-            self.player.show(self._wanted)
+            return False
+        if message.player is not None:
+            self._opening = None
+            self.player = message.player
+            if self._wanted is not None:
+                self.player.show(self._wanted)
+        return True
 
     def close(self) -> None:
         """Ends the player."""
@@ -120,33 +146,37 @@ class PlayerDesk:
     def _close_player(self) -> None:
         player, self.player = self.player, None
         self._opening = None
+        self.turn += 1
         if player is not None:
             player.close()
 
     def _open(self, route: str) -> None:
-        self._opening = route
-        threading.Thread(target=self._open_there, args=(route,), name=f"open {route}", daemon=True).start()
+        self._opening, self._offered = route, False
+        self.turn += 1
+        arguments = route, self.turn
+        threading.Thread(target=self._open_there, args=arguments, name=f"open {route}", daemon=True).start()
 
-    def _open_there(self, route: str) -> None:
+    def _open_there(self, route: str, turn: int) -> None:
         from accuracy_tui.player.routes import open_player
 
         try:
             player = open_player(
                 route,
-                self._event,
+                functools.partial(self._event, turn),
                 environ=os.environ,
                 allowed=self._allowed,
                 fps=self._app.options.fps,
                 abilities=self._app.abilities,
             )
         except PlayerError as error:
-            self._app.post_message(PlayerOpened(route, None, error))
+            self._app.post_message(PlayerOpened(turn, None, error))
         else:
-            self._app.post_message(PlayerOpened(route, player, None))
+            if not self._app.post_message(PlayerOpened(turn, player, None)):  # the console has ended
+                player.close()
 
-    def _event(self, event: PlayerEvent) -> None:
+    def _event(self, turn: int, event: PlayerEvent) -> None:
         """On a player's thread."""
-        self._app.post_message(PlayerReported(event))
+        self._app.post_message(PlayerReported(event, turn))
 
     def _allowed(self, item: PoolItem) -> bool:
         """Whether a window may be given out: only what the pool holds."""
