@@ -558,9 +558,11 @@ def test_what_decides_most_is_asked_with_its_reason(session, players, clock, tmp
         await console.press("J")
         clock.now += 1
         assert console.shows("decides a against b")
+        assert console.shows("until the leader is settled") and console.shows("no pair of models is settled")
         for _ in range(4):
             await console.press("n")
             clock.now += 1
+        assert console.shows("settled: a = b")
         assert console.shows("a floor query")
         await console.press("y")
         assert isinstance(console.app.screen, GridScreen)
@@ -585,6 +587,7 @@ def test_help_and_leaving(session, players, clock):
     async def act(console):
         await console.press("question_mark")
         assert isinstance(console.app.screen, HelpScreen)
+        assert console.shows("5 s around the window too")  # its own keys come first
         await console.press("escape")
         assert isinstance(console.app.screen, JudgingScreen)
         await console.press("q")
@@ -600,5 +603,7 @@ def test_sizes(session, players, clock, size):
     async def act(console):
         assert console.shows("white van") and console.shows("y yes") and console.shows("q back")
         assert console.shows("hit 1 of 3")
+        await console.press("q", "J")
+        assert console.shows("decides a against b") and console.shows("until the leader is settled")
 
     drive_console(session, judging(act, clock), size=size)

@@ -26,7 +26,11 @@ GLYPH_LINES = (
 
 
 class HelpScreen(ModalScreen[None]):
-    """Closed by any of the usual keys."""
+    """Closed by any of the usual keys.
+
+    Args:
+        judging: the keys for judging come first.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q,question_mark,f1,enter,space", "dismiss", "close", show=False)
@@ -40,15 +44,21 @@ class HelpScreen(ModalScreen[None]):
     HelpScreen Static { width: 1fr; }
     """
 
+    def __init__(self, *, judging: bool = False) -> None:
+        super().__init__()
+        self._judging = judging
+
     def compose(self) -> ComposeResult:
         with VerticalScroll():
-            yield Static(help_text())
+            yield Static(help_text(judging=self._judging))
 
 
-def help_text() -> Content:
+def help_text(*, judging: bool = False) -> Content:
     """The table of keys."""
-    lines = [Content.styled("The table", "bold"), *_lines(GRID), Content("")]
-    lines += [Content.styled("Judging", "bold"), *_lines(JUDGING), Content("")]
+    parts = [("The table", GRID), ("Judging", JUDGING)]
+    lines: list[Content] = []
+    for title, keys in reversed(parts) if judging else parts:
+        lines += [Content.styled(title, "bold"), *_lines(keys), Content("")]
     lines.append(Content.styled("Glyphs", "bold"))
     lines += [Content.assemble("  ", (glyph, style), f"  {meaning}") for glyph, style, meaning in GLYPH_LINES]
     lines.append(Content(""))

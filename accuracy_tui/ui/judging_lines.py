@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rich.cells import cell_len
 from textual.content import Content
 
 from accuracy_tui.judging import clock, said
@@ -11,6 +12,7 @@ from accuracy_tui.player.clip_player import AROUND_SECONDS, Position
 from accuracy_tui.ui.grid_lines import middle_cut
 from sentrysearch.types import Window
 
+_NAME_WIDTH = 12
 _KEYS = (
     ("y", "yes"),
     ("n", "no"),
@@ -41,9 +43,11 @@ def place(session: LiveSession, ask: Asked, model: str | None, *, width: int, bl
     if verdict.value is not None:
         state = f" · judged {said(verdict.value)}{' by implication' if verdict.implied else ''}"
     window = ask.item.window
-    name = middle_cut(window.footage, max(12, width // 3))  # the times and ranks have to fit
-    where = f"{name} {clock(window.start)}–{clock(window.end)}{state}"
-    return where if blind else f"{where} · {place_line(session, ask.item, model)}"
+    where = f" {clock(window.start)}–{clock(window.end)}{state}"
+    if not blind:
+        where += f" · {place_line(session, ask.item, model)}"
+    # The times and ranks have to fit.
+    return middle_cut(window.footage, max(_NAME_WIDTH, width - cell_len(where))) + where
 
 
 def loop(window: Window, position: Position, width: int) -> Content:

@@ -72,7 +72,7 @@ class JudgingScreen(Screen[None]):
     JudgingScreen Filmstrip { display: none; }
     JudgingScreen Filmstrip.open { display: block; }
     JudgingScreen #said { color: $text-warning; }
-    JudgingScreen #why, JudgingScreen #keys { color: $text-muted; }
+    JudgingScreen #why, JudgingScreen #standing, JudgingScreen #keys { color: $text-muted; }
     """
 
     def __init__(
@@ -112,6 +112,7 @@ class JudgingScreen(Screen[None]):
         yield Static(id="place", classes="line")
         yield Static(id="loop", classes="line")
         yield Static(id="why", classes="line")
+        yield Static(id="standing", classes="line")
         yield Static(id="said", classes="line")
         yield Static(id="keys", classes="line")
 
@@ -202,18 +203,20 @@ class JudgingScreen(Screen[None]):
             return
         session, blind = self.console.session, self.console.options.blind
         self._line("query", ask.item.query)
-        self._line("place", lines.place(session, ask, self._model, width=self.size.width, blind=blind))
-        self._line("why", self._why(ask))
+        self._line("place", lines.place(session, ask, self._model, width=self._width, blind=blind))
+        left = f"{self.asks.judged} judged, {self.asks.left} left"
+        standing = ""
+        if blind:
+            self._line("why", f"{left} · blind: models, ranks and their standing are hidden")
+        elif ask.why:
+            self._line("why", f"{left} · {ask.why}")
+            standing = self.console.order.standing().line()
+        else:
+            self._line("why", left)
+        self._line("standing", standing)
+        self.query_one("#standing").display = bool(standing)
         self._line("keys", lines.keys(self._width))
         self._draw_loop()
-
-    def _why(self, ask: Asked) -> str:
-        left = f"{self.asks.judged} judged, {self.asks.left} left"
-        if self.console.options.blind:
-            return f"{left} · blind: models, ranks and their standing are hidden"
-        if not ask.why:
-            return left
-        return f"{left} · {ask.why} · {self.console.order.standing().line()}"
 
     def _draw_loop(self) -> None:
         position, clip = self._position, self._clip
@@ -351,7 +354,7 @@ class JudgingScreen(Screen[None]):
             return
         # The grid behind is drawn before the next clip, which was made ready already.
         self.console.take(change)
-        self._say(f"✓ {said(value)}: {ask.item.query} · {describe(ask.item.window)} · u undoes")
+        self._say(f"✓ {said(value)}, u undoes: {ask.item.query} · {describe(ask.item.window)}")
         self.asks.answer()
         self._show_current()
 
@@ -412,7 +415,7 @@ class JudgingScreen(Screen[None]):
     def action_help(self) -> None:
         from accuracy_tui.ui.help_screen import HelpScreen
 
-        self.app.push_screen(HelpScreen())
+        self.app.push_screen(HelpScreen(judging=True))
 
     def action_leave(self) -> None:
         if self._leaving:
