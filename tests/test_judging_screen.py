@@ -1,16 +1,12 @@
 """Judging by keys: what is shown and made ready, when a key counts, and what happens when something fails."""
 
-import threading
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
-from accuracy_tui.benchmark import Query
 from accuracy_tui.console_options import ConsoleOptions
 from accuracy_tui.judging_round import Ask, JudgingRound
-from accuracy_tui.judgments import Judgments
-from accuracy_tui.player import routes
 from accuracy_tui.player.clip_player import Control
 from accuracy_tui.pool import PoolItem
 from accuracy_tui.ui import grid_screen
@@ -20,56 +16,12 @@ from accuracy_tui.ui.help_screen import HelpScreen
 from accuracy_tui.ui.judging_screen import JudgingScreen
 from accuracy_tui.ui.picture_view import PictureView
 from accuracy_tui.verdicts import JudgmentsError
-from support.console import Clock, FakeWorker, drive_console
+from support.console import drive_console
 from support.console import players as players  # a fixture
-from support.grids import open_session
+from support.judging import ROAD, VAN, asked, judging, verdicts
+from support.judging import clock as clock  # fixtures
+from support.judging import session as session
 from support.runs import window
-
-VAN, ROAD = Query("white van", "fine"), Query("road [/]", "floor")
-
-
-@pytest.fixture
-def session(tmp_path):
-    runs = {
-        "a": {VAN: [window(0), window(1), window(2)], ROAD: [window(3)]},
-        "b": {VAN: [window(1), window(4)], ROAD: [window(3)]},
-    }
-    with open_session(tmp_path, runs, [VAN, ROAD]) as opened:
-        yield opened
-
-
-@pytest.fixture
-def clock(monkeypatch):
-    """The clock that says how long a clip has been seen."""
-    moved = Clock()
-    original = JudgingScreen.__init__
-
-    def with_clock(self, *arguments, **options):
-        original(self, *arguments, **options, now=moved)
-
-    monkeypatch.setattr(JudgingScreen, "__init__", with_clock)
-    return moved
-
-
-def verdicts(tmp_path):
-    with Judgments.open(tmp_path / "judgments.yaml", (), write=False) as reader:
-        return {(query, where.start): value for query, where, value in reader.items()}
-
-
-def judging(act, clock):
-    """A script that begins with the cell (a, white van) open, its first clip seen for a second."""
-
-    async def script(console):
-        await console.press("enter")
-        assert isinstance(console.app.screen, JudgingScreen)
-        clock.now += 1
-        await act(console)
-
-    return script
-
-
-def asked(player, *kinds):
-    return [(kind, what) for kind, what in player.asked if kind in kinds]
 
 
 def test_a_cell_is_judged_hit_by_hit(session, players, clock, tmp_path):
@@ -284,240 +236,6 @@ def test_a_long_file_name_leaves_room_for_times_and_ranks(session, players):
         assert console.shows("x.mp4 0:00.0–0:10.0 · returned by no model any more")
 
     drive_console(session, act)
-
-
-def test_keys_in_the_players_window_judge_too(session, players, clock, tmp_path):
-    async def act(console):
-        first = players.last.clip
-        players.last.press("y")
-        await console.settle()
-        assert verdicts(tmp_path) == {("white van", 0.0): True}
-        clock.now += 1
-        players.last.press("n", first)  # late: that clip is gone
-        await console.settle()
-        assert verdicts(tmp_path) == {("white van", 0.0): True}
-        players.last.press("s")
-        await console.settle()
-        assert console.shows("hit 3 of 3")
-        players.last.press("u")
-        await console.settle()
-        assert verdicts(tmp_path) == {}
-        players.last.press("q")
-        await console.settle()
-        assert isinstance(console.app.screen, GridScreen)
-
-    drive_console(session, judging(act, clock))
-
-
-def test_keys_in_the_players_window_while_the_help_is_open_here(session, players, clock, tmp_path):
-    async def act(console):
-        await console.press("question_mark")
-        players.last.press("y")
-        await console.settle()
-        assert isinstance(console.app.screen, HelpScreen)
-        assert verdicts(tmp_path) == {("white van", 0.0): True}
-        clock.now += 1
-        players.last.press("q")
-        await console.settle()
-        assert isinstance(console.app.screen, GridScreen)
-
-    drive_console(session, judging(act, clock))
-
-
-def test_the_last_one_judged_in_the_players_window_while_the_help_is_open(session, players, clock, tmp_path):
-    async def act(console):
-        await console.press("question_mark")
-        for _ in range(3):
-            players.last.press("n")
-            await console.settle()
-            clock.now += 1
-        assert isinstance(console.app.screen, GridScreen)
-        assert len(verdicts(tmp_path)) == 3
-
-    drive_console(session, judging(act, clock))
-
-
-def test_a_clip_that_cannot_be_shown_can_be_judged_by_hand(session, players, clock, tmp_path):
-    players.waits = True
-
-    async def act(console):
-        await console.press("enter")
-        players.last.fail("moov atom not found \x1b[31m")
-        await console.settle()
-        assert console.shows("not played: moov atom not found") and console.shows("--ab-loop-b=10.0")
-        clock.now += 1
-        await console.press("n")
-        assert verdicts(tmp_path) == {("white van", 0.0): False}
-
-    drive_console(session, act)
-
-
-def test_a_route_that_fails_makes_way_for_the_next(session, players, clock, tmp_path):
-    players.routes = ["window", "inline"]
-    players.broken["window"] = "no display here"
-
-    async def act(console):
-        assert console.shows("window: no display here; install it; inline is used instead")
-        assert players.last.route == "inline"
-        await console.press("y")
-        assert verdicts(tmp_path) == {("white van", 0.0): True}
-
-    drive_console(session, judging(act, clock))
-
-
-def test_a_route_the_user_chose_is_left_only_by_the_user(session, players, clock):
-    players.broken["window"] = "no display here"
-
-    async def act(console):
-        assert console.shows("window: no display here; install it; v shows clips by way of inline")
-        await console.press("y")
-        assert console.shows("✓ yes") and console.shows("hit 2 of 3")
-        assert players.opened == []
-        await console.press("v")
-        assert [player.route for player in players.opened] == ["inline"]
-        assert players.last.clip.window == window(1)
-
-    drive_console(session, judging(act, clock), options=ConsoleOptions(player="window"))
-
-
-def test_the_only_route_left_is_offered_too(session, players, clock):
-    players.broken["window"] = "no display here"
-    players.routes = ["inline"]
-
-    async def act(console):
-        await console.press("v")
-        assert [player.route for player in players.opened] == ["inline"]
-        await console.press("v")
-        assert console.shows("no other way") and not players.last.closed
-
-    drive_console(session, judging(act, clock), options=ConsoleOptions(player="window"))
-
-
-def test_what_a_player_says_that_was_left_is_passed_over(session, players, clock, tmp_path):
-    async def act(console):
-        left = players.last
-        players.waits = True
-        await console.press("v")
-        left.lose("it ended")
-        left.shown()
-        await console.settle()
-        assert players.last.route == "browser" and not players.last.closed
-        clock.now += 1
-        await console.press("y")
-        assert verdicts(tmp_path) == {}  # not seen in the browser yet
-
-    drive_console(session, judging(act, clock))
-
-
-@pytest.mark.parametrize("keys", [("question_mark", "escape"), ("q", "enter")])
-def test_a_player_lost_while_another_screen_is_in_front(session, players, clock, keys):
-    async def act(console):
-        await console.press(keys[0])
-        players.last.lose("it ended")
-        await console.settle()
-        assert console.shows("it ended") or keys[0] != "q"
-        await console.press(keys[1])
-        assert [player.route for player in players.opened] == ["inline", "browser"]
-        assert players.last.clip is not None
-
-    drive_console(session, judging(act, clock))
-
-
-def test_a_route_that_fails_after_leaving_is_not_tried_again(session, players, clock, monkeypatch):
-    gate = threading.Event()
-    tried = []
-    opens = players.open_player
-
-    def slowly(route, on_event, **options):
-        tried.append(route)
-        gate.wait(10)
-        return opens(route, on_event, **options)
-
-    monkeypatch.setattr(routes, "open_player", slowly)
-    players.broken["inline"] = "nothing works"
-
-    async def act(console):
-        await console.press("enter", "q")
-        gate.set()
-        await console.until(lambda: console.shows("browser is used instead"))
-        assert players.opened == []  # nothing is to be shown
-        await console.press("enter")
-        await console.until(lambda: players.opened and players.last.clip is not None)
-        assert tried == ["inline", "browser"]
-
-    drive_console(session, act)
-
-
-def test_a_player_that_is_lost_makes_way_for_the_next(session, players, clock):
-    async def act(console):
-        players.opened[0].lose("the player ended: out of luck")
-        await console.settle()
-        assert console.shows("out of luck; do this; browser is used instead")
-        assert players.opened[0].closed and players.last.route == "browser"
-        assert players.last.clip is not None and players.last.clip.window == window(0)
-
-    drive_console(session, judging(act, clock))
-
-
-def test_without_any_player_the_command_is_shown(session, players, clock, tmp_path):
-    players.routes = ["inline"]
-    players.broken["inline"] = "nothing works"
-
-    async def act(console):
-        assert console.shows("inline: nothing works; install it; no other way to show clips is left")
-        assert console.shows("by hand: mpv") and console.shows("--start=0.0")
-        await console.press("v")
-        assert console.shows("no other way")
-        await console.press("y")
-        assert verdicts(tmp_path) == {("white van", 0.0): True}
-        assert console.shows("✓ yes") and console.shows("--start=10.0")
-
-    drive_console(session, judging(act, clock))
-
-
-def test_another_route_by_key(session, players, clock):
-    async def act(console):
-        await console.press("v")
-        assert [player.route for player in players.opened] == ["inline", "browser"]
-        assert players.opened[0].closed
-        assert players.last.clip.window == window(0)
-        await console.press("f")
-        assert console.shows("stills are shown beside clips drawn in the terminal")
-
-    drive_console(session, judging(act, clock))
-
-
-def test_footage_that_is_not_there_yet_arrives(session, players, clock, tmp_path):
-    worker = FakeWorker(reads=False)
-
-    async def act(console):
-        assert console.shows("not played:") and players.opened == []
-        await console.press("v")  # another way doesn't help, and hinders nothing
-        clock.now += 1
-        await console.press("y")
-        assert verdicts(tmp_path) == {("white van", 0.0): True}
-        worker.reads = True
-        worker.read_footage()
-        await console.settle()
-        assert players.last.clip.window == window(1)
-        assert not console.shows("not played:")
-
-    drive_console(session, judging(act, clock), worker=worker)
-
-
-def test_footage_replaced_meanwhile_is_not_played(session, players, clock, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    clip = tmp_path / "clip.mp4"
-    clip.write_bytes(b"as it was read")
-
-    async def act(console):
-        assert players.last.clip is not None
-        clip.write_bytes(b"another")
-        await console.press("]", "]")
-        assert console.shows("not played: clip.mp4 is another file than the one that was read")
-        assert not console.shows("mpv --start") and players.last.asked[-1] == ("hide", None)
-
-    drive_console(session, judging(act, clock))
 
 
 def test_a_verdict_that_cannot_be_recorded_is_not_acknowledged(
