@@ -207,9 +207,13 @@ def test_without_any_player_the_command_is_shown(session, players, clock, tmp_pa
 
 def test_another_route_by_key(session, players, clock):
     async def act(console):
+        players.last.at(5.0)
+        await console.settle()
+        assert console.shows("▶ 0:05.0")
         await console.press("v")
         assert [player.route for player in players.opened] == ["inline", "browser"]
         assert players.opened[0].closed
+        assert not console.shows("▶")  # where it was, in another player
         assert players.last.clip.window == window(0)
         await console.press("f")
         assert console.shows("stills are shown beside clips drawn in the terminal")

@@ -270,10 +270,14 @@ class JudgingScreen(Screen[None]):
 
     def player_failed(self, line: str) -> None:
         """There is none any more, or another is being opened."""
-        self._take_pictures()
         self._say(line)
+        self._show_anew()
+
+    def _show_anew(self) -> None:
+        """Has the clip shown by another player: from its start, and some never say where they are."""
         self._position = None
         self._draw_loop()
+        self._take_pictures()
         self._show_clip()
 
     def _take_pictures(self) -> None:
@@ -409,8 +413,7 @@ class JudgingScreen(Screen[None]):
             self._say("there is no other way to show clips here")
             return
         self._say(f"clips by way of {route}")
-        self._take_pictures()
-        self._show_clip()
+        self._show_anew()
 
     def action_help(self) -> None:
         from accuracy_tui.ui.help_screen import HelpScreen
