@@ -44,7 +44,9 @@ async def pictures_come(console, players, count=PICTURES):
 
 
 async def the_terminal_answers(console):
-    console.app.post_message(CursorPosition(0, 0))
+    """It has come to the end of one more picture; before and after each it is asked."""
+    for _ in range(2):
+        console.app.post_message(CursorPosition(0, 0))
     await console.settle()
 
 

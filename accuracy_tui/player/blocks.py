@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from accuracy_tui.player.colours import NO_COLOUR, PALETTE, SIXTEEN, TRUE_COLOUR
+from accuracy_tui.player.palette import nearest, nearest_table
 
 QUADRANTS = " ▘▝▀▖▌▞▛▗▚▐▜▄▙▟█"
 """By the pixels that have the foreground colour: 1 top left, 2 top right, 4 bottom left, 8 bottom right."""
@@ -65,6 +66,12 @@ def halves(pixels: NDArray[np.uint8], colours: str = TRUE_COLOUR) -> Cells:
     foreground, background = _code(top, colours), _code(bottom, colours)
     glyph = np.where(foreground == background, 0, 3).astype(np.uint8)
     return Cells(glyph, np.where(glyph == 0, -1, foreground), background)
+
+
+def prepare(colours: str) -> None:
+    """Makes what else the first picture has to wait for."""
+    if colours in (PALETTE, SIXTEEN):
+        nearest_table(colours)
 
 
 def padded(pixels: NDArray[np.uint8], width: int, height: int) -> NDArray[np.uint8]:
@@ -153,7 +160,7 @@ def _sgr(code: int, layer: int, colours: str) -> str:
 
 def _code(values: NDArray[np.float32], colours: str) -> NDArray[np.int32]:
     if colours == PALETTE:
-        return _palette(values)
+        return nearest(values, PALETTE)
     if colours == SIXTEEN:
         return _sixteen(values)
     steps = (1 << _STEPS) - 1
@@ -162,65 +169,11 @@ def _code(values: NDArray[np.float32], colours: str) -> NDArray[np.int32]:
     return code
 
 
-def rgb(code: int, colours: str) -> tuple[int, int, int]:
-    """What colour a number in ``Cells`` is."""
-    if colours == SIXTEEN:
-        red, green, blue = (int(value) for value in _SIXTEEN[code])
-        return red, green, blue
-    if colours == PALETTE:
-        if code >= 232:
-            grey = 8 + 10 * (code - 232)
-            return grey, grey, grey
-        code -= 16
-        return int(_LEVELS[code // 36]), int(_LEVELS[code // 6 % 6]), int(_LEVELS[code % 6])
-    return code >> 16, code >> 8 & 255, code & 255
-
-
-# As VGA and the Linux console have them; other terminals' differ a little.
-_SIXTEEN = np.array(
-    [
-        *((0, 0, 0), (170, 0, 0), (0, 170, 0), (170, 85, 0), (0, 0, 170), (170, 0, 170), (0, 170, 170)),
-        *((170, 170, 170), (85, 85, 85), (255, 85, 85), (85, 255, 85), (255, 255, 85), (85, 85, 255)),
-        *((255, 85, 255), (85, 255, 255), (255, 255, 255)),
-    ],
-    np.float32,
-)
-
-
 def _sixteen(values: NDArray[np.float32]) -> NDArray[np.int32]:
     """The nearest of sixteen colours, shades in a pattern: with four greys a street would be one plain."""
     height, width = values.shape[:2]
     pattern = np.tile(_BAYER, (height // 4 + 1, width // 4 + 1))[:height, :width, None] - 0.5
-    table = _nearest_of_sixteen()
-    levels = np.clip(np.rint((values + pattern * 64) * (31 / 255)), 0, 31).astype(np.int32)
-    return table[levels[..., 0], levels[..., 1], levels[..., 2]]
-
-
-@lru_cache(1)
-def _nearest_of_sixteen() -> NDArray[np.int32]:
-    """By red, green and blue in 32 levels each."""
-    axis = np.arange(32, dtype=np.float32) * (255 / 31)
-    colours = np.stack(np.meshgrid(axis, axis, axis, indexing="ij"), axis=-1)
-    weights = np.array([0.299, 0.587, 0.114], np.float32)
-    distances = [((colours - colour) ** 2 @ weights) for colour in _SIXTEEN]
-    nearest: NDArray[np.int32] = np.argmin(distances, axis=0).astype(np.int32)
-    return nearest
-
-
-_LEVELS = np.array([0, 95, 135, 175, 215, 255], np.float32)  # of xterm's colour cube
-
-
-def _palette(values: NDArray[np.float32]) -> NDArray[np.int32]:
-    """The nearest of xterm's 216 colours and 24 greys."""
-    borders = (_LEVELS[1:] + _LEVELS[:-1]) / 2
-    index = np.searchsorted(borders, values)
-    cube = 16 + 36 * index[..., 0] + 6 * index[..., 1] + index[..., 2]
-    mean = values.mean(axis=-1)
-    grey = np.clip(np.rint((mean - 8) / 10), 0, 23)
-    cube_error = np.abs(_LEVELS[index] - values).sum(axis=-1)
-    grey_error = np.abs((8 + 10 * grey)[..., None] - values).sum(axis=-1)
-    nearest: NDArray[np.int32] = np.where(grey_error < cube_error, 232 + grey, cube).astype(np.int32)
-    return nearest
+    return nearest((values + pattern * 64).astype(np.float32), SIXTEEN)
 
 
 def _dithered(pixels: NDArray[np.uint8]) -> Cells:

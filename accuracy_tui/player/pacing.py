@@ -1,7 +1,8 @@
 """How fast pictures may be sent, so that what a key brings about doesn't have to queue behind them.
 
-Each picture ends with the question where the cursor is. A terminal answers after it has drawn what came
-before, so questions without an answer tell how much is still on its way, however deep the buffers are.
+Each picture begins and ends with the question where the cursor is. A terminal answers when it gets there, so
+questions without an answer tell how much is still on its way, however deep the buffers are; and the time
+between a picture's two answers is what it takes the line, however far away the terminal is.
 """
 
 from __future__ import annotations
@@ -10,13 +11,13 @@ import time
 from collections import deque
 from collections.abc import Callable
 
-QUESTION = "\x1b[6n"
+_QUESTION = "\x1b[6n"
 
 MOST_UNANSWERED = 2
 """Pictures on their way at most."""
 
 SLOW_SECONDS = 0.2
-"""With a line that takes so much longer than usual for a picture, only one is on its way."""
+"""Where a picture takes the line longer, only one is on its way."""
 
 SILENT_SECONDS = 1.0
 """A terminal that has never answered counts as having drawn a picture after this time."""
@@ -27,6 +28,11 @@ PATIENCE_SECONDS = 15.0
 BYTES_PER_SECOND = 900_000
 
 _FAREWELL_SECONDS = 0.5
+
+
+def with_questions(picture: str) -> str:
+    """What to write for a picture, so that the terminal says how far it is."""
+    return _QUESTION + picture + _QUESTION
 
 
 class Pacing:
@@ -41,7 +47,9 @@ class Pacing:
         self._interval = 1 / fps
         self._now = now
         self._asked: deque[float] = deque()
+        """When each question without an answer was sent, in turns before and after a picture."""
         self._not_before = 0.0
+        self._begun = 0.0
         self._quickest: float | None = None
         self._slow = False
 
@@ -53,7 +61,7 @@ class Pacing:
     @property
     def unanswered(self) -> int:
         """Pictures on their way."""
-        return len(self._asked)
+        return (len(self._asked) + 1) // 2
 
     @property
     def behind(self) -> bool:
@@ -61,18 +69,23 @@ class Pacing:
         return self.unanswered >= self.most
 
     def sent(self, size: int) -> None:
-        """A picture of ``size`` bytes was written, with the question."""
+        """A picture of ``size`` bytes was written, with its questions."""
         now = self._now()
-        self._asked.append(now)
+        self._asked += (now, now)
         self._not_before = now + max(self._interval, size / BYTES_PER_SECOND)
 
     def answered(self) -> None:
-        """The terminal has drawn one more picture."""
+        """The terminal has come to the next question."""
         if not self._asked:
             return
-        took = self._now() - self._asked.popleft()
-        self._quickest = took if self._quickest is None else min(self._quickest, took)
-        self._slow = took - self._quickest > SLOW_SECONDS
+        now = self._now()
+        if len(self._asked) % 2 == 0:
+            took = now - self._asked[0]
+            self._quickest = took if self._quickest is None else min(self._quickest, took)
+            self._begun = now
+        else:
+            self._slow = now - self._begun > SLOW_SECONDS
+        self._asked.popleft()
 
     def wait(self) -> float:
         """Seconds until the next picture may be sent, unless an answer comes before; 0 or less for now."""
@@ -85,9 +98,9 @@ class Pacing:
         return self._not_before - now
 
     def farewell(self) -> float:
-        """Seconds until the answers still open will have come, if the terminal is as quick as usual.
+        """Seconds until the answers still open will have come, if the terminal is as quick as it was.
 
-        Whoever reads the terminal next takes them for something typed.
+        Whoever reads the terminal next would take them for something typed.
         """
         if not self._asked or self._quickest is None:
             return 0.0

@@ -9,7 +9,8 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
-from accuracy_tui.player.blocks import QUADRANTS, Cells, rgb
+from accuracy_tui.player.blocks import QUADRANTS, Cells
+from accuracy_tui.player.palette import rgb
 
 
 def picture_strip(cells: Cells, row: int, colours: str) -> Strip:

@@ -109,7 +109,7 @@ class PictureView(Widget):
         return self._pacing.behind
 
     def cursor_reported(self) -> None:
-        """The terminal answered: it has drawn one more picture."""
+        """The terminal answered: it has come to one more of the questions."""
         self._pacing.answered()
         if self._later is not None:  # which reckoned with this answer coming later
             self._waited()
@@ -145,8 +145,15 @@ class PictureView(Widget):
         )
 
     def on_mount(self) -> None:
+        self.call_after_refresh(self._prepare)
         self.app.app_suspend_signal.subscribe(self, self._before_suspending)
         self.app.app_resume_signal.subscribe(self, self._after_suspending)
+
+    def _prepare(self) -> None:
+        """What takes its time is made while the player opens."""
+        from accuracy_tui.player import blocks
+
+        blocks.prepare(self._colours)
 
     def on_resize(self) -> None:
         self._resize_source()
@@ -203,7 +210,7 @@ class PictureView(Widget):
         if driver is None or not text:  # nothing in it differs from what is there
             return
         self.pictures_drawn += 1
-        data = text + pacing.QUESTION
+        data = pacing.with_questions(text)
         size = len(data.encode())
         self.bytes_written += size
         self._pacing.sent(size)
