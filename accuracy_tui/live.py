@@ -154,7 +154,8 @@ class LiveSession:
     def why_not_played(self, name: str) -> str | None:
         """Why windows of this footage can't be played, as far as that is known here."""
         if name not in self.footages:
-            return self.footage_line or "its footage is not among the benchmark's"
+            unread = "the footage is being read" if not self.footages else None
+            return self.footage_line or unread or "its footage is not among the benchmark's"
         now, before = _state(self.footages[name].path), self._as_read[name]
         if now is None or before is None or now == before:  # one that is gone the player tells of
             return None

@@ -221,11 +221,32 @@ def test_another_route_by_key(session, players, clock):
     drive_console(session, judging(act, clock))
 
 
+def test_how_to_reach_the_page_is_shown_in_full_where_it_is_long(session, players, clock, monkeypatch):
+    players.routes = ["browser"]
+    players.waits = True
+    opens = players.open_player
+
+    def with_address(route, on_event, **options):
+        player = opens(route, on_event, **options)
+        player.line = (
+            f"browser: ssh -L 1234:127.0.0.1:1234 me@host · then open http://127.0.0.1:1234/{'t' * 43}/"
+        )
+        return player
+
+    monkeypatch.setattr(routes, "open_player", with_address)
+
+    async def act(console):
+        await console.press("enter")
+        assert console.shows("t" * 43 + "/") and console.shows("ssh -L 1234:127.0.0.1:1234 me@host")
+
+    drive_console(session, act, size=(80, 24))
+
+
 def test_footage_that_is_not_there_yet_arrives(session, players, clock, tmp_path):
     worker = FakeWorker(reads=False)
 
     async def act(console):
-        assert console.shows("not played:") and players.opened == []
+        assert console.shows("not played: the footage is being read") and players.opened == []
         await console.press("v")  # another way doesn't help, and hinders nothing
         clock.now += 1
         await console.press("y")

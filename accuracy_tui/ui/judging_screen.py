@@ -152,8 +152,8 @@ class JudgingScreen(Screen[None]):
             self._cannot_show(desk.why_not)
         else:
             self._seen_at = None
-            self._picture_text(f"{desk.route_line} …")
             desk.show(clip)
+            self._picture_text(desk.route_line)
             self._take_terminal()
 
     def _make(self, ask: Asked) -> Clip | None:
@@ -264,6 +264,8 @@ class JudgingScreen(Screen[None]):
 
     def player_opened(self) -> None:
         """There is a player now."""
+        if self._clip is not None and self._seen_at is None:
+            self._picture_text(self.console.desk.route_line)  # a browser's address in full
         self._take_terminal()
         self._take_pictures()
         self._draw_loop()

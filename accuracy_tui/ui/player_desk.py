@@ -57,7 +57,7 @@ class PlayerDesk:
         if self.player is not None:
             return self.player.line
         if self._opening is not None:
-            return f"{self._opening} opens"
+            return f"{self._opening} opens …"
         return "clips are not played" if not self.routes or self._offered else self.routes[0]
 
     @property
