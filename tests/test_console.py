@@ -98,7 +98,9 @@ def test_a_verdict_on_the_selected_hit_stays_there_and_counts_everywhere(session
         assert session.grid.cell("b", "white van").glyphs == "●·–––"
         assert console.shows("✓ yes: white van") and console.shows("judged 1/11")
         assert verdicts(tmp_path) == {("white van", 10.0): True}
-        await console.press("n", "n", "n")  # held: the same hit again, no other
+        await console.press("n")
+        assert console.shows("✓ no, was yes: white van")  # a verdict that is changed is said to be
+        await console.press("n", "n")
         assert verdicts(tmp_path) == {("white van", 10.0): False}
 
     drive_console(session, act)

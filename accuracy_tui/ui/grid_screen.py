@@ -331,13 +331,16 @@ class GridScreen(Screen[None]):
             self.say("there is no hit here to judge")
             return
         hit = cell.hits[self.grid.hit]
+        before = self.console.session.look(cell.query.text, hit.window)
         try:
             change = self.console.session.put(cell.query.text, hit.window, value)
         except SentrySearchError as error:
             self.say(f"not recorded: {error}")
             return
         self.console.take(change)
-        self.say(f"✓ {said(value)}: {cell.query.text} · {describe(hit.window)} · u undoes")
+        changed = before.value is not None and before.value is not value and not before.implied
+        was = f", was {said(before.value)}" if changed else ""
+        self.say(f"✓ {said(value)}{was}: {cell.query.text} · {describe(hit.window)} · u undoes")
 
     def action_undo(self) -> None:
         try:

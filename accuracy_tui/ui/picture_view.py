@@ -68,6 +68,8 @@ class PictureView(Widget):
         self._place: Place | None = None
         self._drawn: Picture | None = None
         self._pixels_shown = False
+        self._covered = False
+        """Whether a dialog is in front."""
         self._later: Timer | None = None
         """What draws the picture that has to wait."""
         self.bytes_written = 0
@@ -121,18 +123,20 @@ class PictureView(Widget):
         """What Textual draws here is what was drawn past it, or nothing while a dialog is in front."""
         if self._text:
             return super().render_lines(crop)
-        covered = self.app.screen is not self.screen
-        if covered:
+        was_covered, self._covered = self._covered, self.app.screen is not self.screen
+        if self._covered:
             self._take_pixels_away()
         elif self._mode in ("kitty", "sixel"):  # Textual's blanks go over it
             self._drawn = None
             self.call_after_refresh(self.draw)
-        return [self._line(y, blank=covered).crop(crop.x, crop.right) for y in crop.line_range]
+        elif was_covered:  # a newer one may have come meanwhile
+            self.call_after_refresh(self.draw)
+        return [self._line(y).crop(crop.x, crop.right) for y in crop.line_range]
 
-    def _line(self, y: int, *, blank: bool) -> Strip:
+    def _line(self, y: int) -> Strip:
         style = self.visual_style.rich_style
         place, width = self._place, self.size.width
-        if blank or self._cells is None or place is None or not place.y <= y < place.y + place.rows:
+        if self._covered or self._cells is None or place is None or not place.y <= y < place.y + place.rows:
             return Strip.blank(width, style)
         from accuracy_tui.ui.picture_strips import picture_strip
 

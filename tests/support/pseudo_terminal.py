@@ -12,6 +12,7 @@ import subprocess
 import sys
 import termios
 import threading
+import time
 from collections.abc import Mapping, Sequence
 
 from support.screen import until
@@ -20,11 +21,24 @@ _CURSOR, _DEVICE = b"\x1b[6n", b"\x1b[c"
 
 
 class PseudoTerminal:
-    """Runs a command; ``written`` is all that it has written so far."""
+    """Runs a command; ``written`` is all that it has written so far.
+
+    Args:
+        answer_seconds: how long answers take, as they do from far away.
+        rate: bytes a second that are read; None for all that there are.
+    """
 
     def __init__(
-        self, command: Sequence[str], *, size: tuple[int, int] = (100, 30), environ: Mapping[str, str]
+        self,
+        command: Sequence[str],
+        *,
+        size: tuple[int, int] = (100, 30),
+        environ: Mapping[str, str],
+        answer_seconds: float = 0.0,
+        rate: int | None = None,
     ) -> None:
+        self._answer_seconds = answer_seconds
+        self._rate = rate
         self.master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", size[1], size[0], 0, 0))
         self.before = termios.tcgetattr(slave)
@@ -45,11 +59,25 @@ class PseudoTerminal:
 
     def _read(self) -> None:
         with contextlib.suppress(OSError):
-            while self._flows.wait() and (data := os.read(self.master, 65536)):
+            while self._flows.wait() and (data := os.read(self.master, self._piece)):
                 self.written += data
+                if self._rate is not None:
+                    time.sleep(len(data) / self._rate)
                 for question, answer in ((_CURSOR, b"\x1b[1;1R"), (_DEVICE, b"\x1b[?62;22c")):
-                    for _ in range(data.count(question)):
-                        os.write(self.master, answer)
+                    answers = answer * data.count(question)
+                    if answers and self._answer_seconds:
+                        threading.Timer(self._answer_seconds, self._answer, [answers]).start()
+                    elif answers:
+                        self._answer(answers)
+
+    @property
+    def _piece(self) -> int:
+        """Bytes to read at once: what comes in a hundredth of a second."""
+        return 65536 if self._rate is None else max(1, self._rate // 100)
+
+    def _answer(self, answers: bytes) -> None:
+        with contextlib.suppress(OSError):  # closed by now
+            os.write(self.master, answers)
 
     @property
     def text(self) -> str:
